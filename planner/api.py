@@ -33,6 +33,7 @@ from planner.skills.eye import load_view_encoder
 from planner.skills.find_model import FindModel
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
+from planner.world.files import read_text
 from planner.world.house import House
 from planner.world.house_checks import find_house
 from planner.world.state import WorldState
@@ -113,8 +114,8 @@ def _is_house(name: str) -> bool:
 
 def _has_rooms(path: Path) -> bool:
     try:
-        return '"rooms"' in path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+        return '"rooms"' in read_text(path)
+    except PlannerError:
         return False
 
 

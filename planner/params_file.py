@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import yaml
-
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import MAX_YAML_BYTES, parse_yaml, read_text
 
 
 def checked_params_file(text: str) -> str:
@@ -17,12 +16,12 @@ def checked_params_file(text: str) -> str:
     """
     if not text:
         return ""
+    path = Path(text)
     try:
-        document = yaml.safe_load(Path(text).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise PlannerError(f"{text!r} cannot be read: {error}") from None
-    except yaml.YAMLError as error:
-        raise PlannerError(f"{text!r} is not YAML: {' '.join(str(error).split())}") from None
+        document = parse_yaml(read_text(path, MAX_YAML_BYTES), path)
+    except FileError as error:
+        where = f"{error.field}: " if error.field else ""
+        raise PlannerError(f"{text!r} {where}{' '.join(error.reason.split())}") from None
     nodes = document.values() if isinstance(document, dict) else ()
     if not nodes or not all(isinstance(n, dict) and "ros__parameters" in n for n in nodes):
         raise PlannerError(f"{text!r}: expected nodes, or /**, each with ros__parameters")

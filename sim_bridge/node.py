@@ -5,13 +5,18 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
+from threading import Thread
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.srv import LoadEpisode, StepWorld
+from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.exceptions import InvalidHandle
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.task import Future
 from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
@@ -92,7 +97,9 @@ class BridgeNode(Node):
             self._backend = backend
             self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
             # Called from another thread, it wakes the executor, which calls `run_due` next.
-            self._runtime.notify(self.create_guard_condition(lambda: None).trigger)
+            self._wake = self.create_guard_condition(lambda: None)
+            self._runtime.notify(self._wake.trigger)
+            self._is_opening = False
             nice = declare_nice(self)
             self._losses: Counter[str] = Counter()
             self._lockstep = self._declare_lockstep()
@@ -105,7 +112,9 @@ class BridgeNode(Node):
             self.get_logger().warning(NOTICE)
             if problem := raise_priority(nice):
                 self.get_logger().warning(problem)
-        self.create_service(LoadEpisode, topics.LOAD_WORLD, self._on_load)
+        # Of its own group: what is answered while a world is read must not wait for it.
+        apart = ReentrantCallbackGroup()
+        self.create_service(LoadEpisode, topics.LOAD_WORLD, self._on_load, callback_group=apart)
         if self._runtime.backend.simulated:
             self.create_service(StepWorld, topics.STEP_WORLD, self._on_step)
             self.create_service(Trigger, topics.RESTART_WORLD, self._on_restart)
@@ -386,20 +395,48 @@ class BridgeNode(Node):
             f"{', '.join(self._runtime.agents)}; time is {self._pace.mode}"
         )
 
-    def _on_load(
+    async def _on_load(
         self, request: LoadEpisode.Request, response: LoadEpisode.Response
     ) -> LoadEpisode.Response:
         try:
             self._check_bounds(request)
-            self._load_world(
-                open_world(request.house, request.episode, request.seed, self._agent_count)
-            )
+            self._load_world(await self._opened_aside(request))
         except PlannerError as error:
             response.code, response.message = LOAD_FAILED, str(error)
             self.get_logger().warning(f"/world/load: {error}")
         response.success = response.code != LOAD_FAILED
         response.house, response.episode_id = self._runtime.house, self._runtime.episode_id
         return response
+
+    async def _opened_aside(self, request: LoadEpisode.Request) -> Opened:
+        """The world of a request, read in a thread: stop is answered meanwhile.
+
+        Raises:
+            PlannerError: naming the file, the field and the reason, or if one is being read.
+        """
+        if self._is_opening:
+            raise PlannerError("another world is being read; try again")
+        made: Future[Opened] = Future()
+
+        def read() -> None:
+            try:
+                made.set_result(
+                    open_world(request.house, request.episode, request.seed, self._agent_count)
+                )
+            except Exception as error:
+                # Raised again where it is awaited.
+                made.set_exception(error)
+            with suppress(InvalidHandle):
+                self._wake.trigger()
+
+        self._is_opening = True
+        try:
+            # A daemon: a file system that never answers must not keep the process.
+            Thread(target=read, name="world", daemon=True).start()
+            opened: Opened = await made  # type: ignore[assignment]
+            return opened
+        finally:
+            self._is_opening = False
 
     def _on_restart(self, _: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         try:

@@ -22,6 +22,7 @@ from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.movables import Movables
 from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
 
@@ -85,7 +86,7 @@ def import_split(
     folder = cache / f"{file.name.split('.')[0]}-{digest.hexdigest()[:16]}"
     if not (folder / EPISODES / REPORT_NAME).is_file():
         _import(file, scenes, objects, folder)
-    report = json.loads((folder / EPISODES / REPORT_NAME).read_text("utf-8"))
+    report = json.loads(read_text(folder / EPISODES / REPORT_NAME))
     note = (folder / _NOTE).read_text("utf-8")
     return Split(folder, sum(report["files"].values()), int(report["episodes"]), note)
 
@@ -142,7 +143,7 @@ def export_scenes(
         house = load_house(path)
         if export_once(house, scenes, folder):
             say(f"exported {house.name}")
-    own = yaml.safe_load(Path(settings).read_text("utf-8")) if settings else {"version": 1}
+    own = read_document(Path(settings)) if settings else {"version": 1}
     if not isinstance(own, dict):
         raise FileError(settings, "", "is not a settings file")
     if own.get("dataset"):

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader
 
@@ -19,10 +18,11 @@ from planner.replay.definitions import UnreadableError, msg_text, short, standar
 from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked_zstd
 from planner.replay.storage import Storage, StoredChannel, StoredMessage
 from planner.world.errors import FileError
+from planner.world.files import parse_yaml, read_text
 
 # The newest supported version of rosbag2's metadata.yaml.
 NEWEST_METADATA = 9
-_MAX_METADATA_BYTES = 1 << 20
+MAX_METADATA_BYTES = 1 << 20
 # Maximum compression ratio accepted for a file.
 _MAX_UNPACKED_TIMES = 1000
 _UNPACKED_AT_ONCE = 1 << 20
@@ -52,17 +52,7 @@ def read_description(folder: Path) -> Description:
     path = folder / "metadata.yaml"
     if not path.is_file():
         return Description()
-    try:
-        with path.open("rb") as stream:
-            text = stream.read(_MAX_METADATA_BYTES + 1)
-        if len(text) > _MAX_METADATA_BYTES:
-            raise FileError(path, "", f"has more than {_MAX_METADATA_BYTES} bytes")
-        # The C loader is as safe, and faster with large files.
-        document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise FileError(path, "", f"is not valid YAML: {short(error)}") from None
+    document = parse_yaml(read_text(path, MAX_METADATA_BYTES), path)
     top = "rosbag2_bagfile_information"
     found = document.get(top) if isinstance(document, dict) else None
     if not isinstance(found, dict):

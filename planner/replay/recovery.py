@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-import yaml
 from mcap.writer import CompressionType, Writer
 
 from planner.recorder.bag_file import FileSpan
@@ -17,6 +16,7 @@ from planner.replay.bag import CUT_SHORT
 from planner.replay.bag_files import mcap_files
 from planner.replay.mcap_file import McapFile
 from planner.world.errors import FileError
+from planner.world.files import parse_yaml
 
 _MAX_QOS_CHARS = 20_000
 
@@ -151,7 +151,7 @@ def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[T
 def _qos(text: str) -> str:
     """The offered profiles; "" if not parseable."""
     try:
-        readable = len(text) <= _MAX_QOS_CHARS and isinstance(yaml.safe_load(text), list)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        readable = len(text) <= _MAX_QOS_CHARS and isinstance(parse_yaml(text, ""), list)
+    except FileError:
         readable = False
     return text if readable else ""

@@ -5,16 +5,18 @@ The evaluation is plain JSON here; `planner.evaluation` interprets it.
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue, model_validator
 
+from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.checklist import Checklist
 from planner.world.dialogue import Dialogue
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
-from planner.world.house import EntityName, ObjectPlacement
+from planner.world.house import MAX_THINGS, EntityName, ObjectPlacement
 from planner.world.states import GivenStates
 from planner.world.versions import read_versioned
 from planner.world.vocabulary import AgentKind
@@ -115,12 +117,14 @@ class Episode(FileModel):
     house: str
     split: Literal["train", "val", "test", "none"] = "none"
     task_types: tuple[Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...] = ()
-    instruction: str
+    instruction: Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
     seed: int = 0
     agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MAX_AGENTS)
-    objects: tuple[ObjectPlacement, ...] = ()
-    furniture: dict[EntityName, FurnitureChange] = Field(default_factory=dict)
-    initial_state: tuple[Requirement, ...] = ()
+    objects: tuple[ObjectPlacement, ...] = Field((), max_length=MAX_THINGS)
+    furniture: dict[EntityName, FurnitureChange] = Field(
+        default_factory=dict, max_length=MAX_THINGS
+    )
+    initial_state: tuple[Requirement, ...] = Field((), max_length=MAX_THINGS)
     evaluation: dict[str, JsonValue] | None = None
     criteria: Criteria | None = None
     checklist: Checklist | None = None
@@ -135,7 +139,8 @@ class Episode(FileModel):
     @model_validator(mode="after")
     def _names(self) -> Episode:
         for names in ([a.uid for a in self.agents], [o.name for o in self.objects]):
-            twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
+            counts = Counter(names)
+            twice = next((name for name in names if counts[name] > 1), None)
             if twice is not None:
                 raise ValueError(f"the name {twice!r} is used twice")
         return self

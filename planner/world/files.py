@@ -1,16 +1,43 @@
-"""Reads versioned JSON or YAML files into validated models, with one clear error."""
+"""Reads files and texts of others within limits, into validated models, with one clear error.
+
+A file is opened once and must be a regular one: a device or a pipe never ends. Its size is limited
+before it is read, and how deep its text nests and how many values it has before it is parsed: the
+C loader of YAML ends the process on a deep text, and aliases make a small text a large document.
+The limits are in docs/robustness.md.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import re
+import stat
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, BinaryIO, NoReturn, Self, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planner.world.errors import FileError, from_validation
+
+# Sizes by kind, bytes. The largest that is shipped has 0.2 MB, a graph with all edges 13 MB.
+MAX_JSON_BYTES = 16_000_000
+# YAML is read thirty times slower than JSON.
+MAX_YAML_BYTES = 2_000_000
+# Files of lines, which grow with a run, and data sets' own, such as meshes.
+MAX_DATA_BYTES = 1 << 30
+# Collections in collections, as of lists in lists.
+MAX_DEPTH = 64
+# Values and keys of one document, those that an alias repeats counted each time.
+MAX_VALUES = 1_000_000
+# Characters of a YAML number. It may be of base 60, whose conversion is quadratic.
+MAX_NUMBER_CHARS = 400
+_STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)', re.DOTALL)
+_ONE_KIND = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
+_SIGNS_OF_NUMBERS = frozenset("+-.0123456789")
+_YAML: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class FileModel(BaseModel):
@@ -51,18 +78,178 @@ def read_document(path: Path) -> object:
     """Parses a .json or .yaml file into plain Python values.
 
     Raises:
-        FileError: if it is missing, unreadable, not UTF-8 or not well formed.
+        FileError: if it is missing, no regular file, beyond a limit, not UTF-8 or not well formed.
+    """
+    if path.suffix == ".json":
+        return parse_json(read_text(path, MAX_JSON_BYTES), path)
+    return parse_yaml(read_text(path, MAX_YAML_BYTES), path)
+
+
+# Files
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a file for reading; never waits for a pipe's writer.
+
+    Raises:
+        FileError: if it is missing, not readable or not a regular file.
     """
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+        number = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from None
+    if not stat.S_ISREG(os.fstat(number).st_mode):
+        os.close(number)
+        raise FileError(path, "", "cannot be read: it is not a regular file")
+    return os.fdopen(number, "rb")
+
+
+def read_bytes(path: Path, max_bytes: int = MAX_DATA_BYTES) -> bytes:
+    """The content of a regular file.
+
+    Raises:
+        FileError: if it cannot be read, or has more than `max_bytes`.
+    """
+    with open_regular(path) as stream:
+        try:
+            size = os.fstat(stream.fileno()).st_size
+            # A file may grow meanwhile, and those of /proc have no size.
+            content = b"" if size > max_bytes else stream.read(max_bytes + 1)
+        except OSError as error:
+            raise _unreadable(path, error) from None
+    if size > max_bytes or len(content) > max_bytes:
+        raise FileError(path, "", f"is larger than {max_bytes} bytes")
+    return content
+
+
+def read_text(path: Path, max_bytes: int = MAX_JSON_BYTES) -> str:
+    """The text of a regular file, with line ends as they are.
+
+    Raises:
+        FileError: if it cannot be read, is not UTF-8, or has more than `max_bytes`.
+    """
     try:
-        if path.suffix == ".json":
-            return json.loads(text)
+        return read_bytes(path, max_bytes).decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> FileError:
+    return FileError(path, "", f"cannot be read: {error}")
+
+
+# Texts
+
+
+def parse_json(
+    text: str,
+    source: Path | str,
+    field: str = "",
+    *,
+    max_chars: int = MAX_JSON_BYTES,
+    max_values: int = MAX_VALUES,
+    parse_constant: Callable[[str], object] | None = None,
+) -> object:
+    """The content of a JSON text.
+
+    Args:
+        text: untrusted.
+        source: its name for errors.
+        field: where it is in the source.
+        max_chars: limit of its length.
+        max_values: limit of values and keys.
+        parse_constant: called for NaN and infinities; None takes them as numbers.
+
+    Raises:
+        FileError: if it is beyond a limit or not well formed.
+    """
+    if len(text) > max_chars:
+        raise FileError(source, field, f"has more than {max_chars} characters")
+    try:
+        if reason := _beyond(text, max_values):
+            raise FileError(source, field, reason)
+        return json.loads(text, parse_constant=parse_constant)
+    except (ValueError, RecursionError) as error:
+        raise FileError(source, field, f"is not well formed: {error}") from None
+
+
+def refuse_constant(word: str) -> NoReturn:
+    """A `parse_constant` for what must be JSON as it is defined."""
+    raise ValueError(f"{word} is not a JSON number")
+
+
+def _beyond(text: str, max_values: int) -> str:
+    """Which limit a JSON text exceeds; "" if none. A text that is not JSON may pass."""
+    signs = _STRING.sub(b"", text.encode("utf-8", "surrogatepass"))
+    brackets = signs.translate(_ONE_KIND, _NOT_BRACKETS)
+    if len(brackets) + signs.count(b",") + signs.count(b":") > 2 * max_values:
+        return f"has more than {max_values} values"
+    # Each round takes the innermost brackets of every branch away.
+    for _ in range(MAX_DEPTH):
+        shorter = brackets.replace(b"[]", b"")
+        if len(shorter) == len(brackets):
+            break
+        brackets = shorter
+    return _too_deep() if brackets.count(b"[") > MAX_DEPTH or b"[]" in brackets else ""
+
+
+def parse_yaml(text: str, source: Path | str) -> object:
+    """The content of a YAML text; no objects but plain values are made.
+
+    Raises:
+        FileError: if it is beyond a limit or not well formed.
+    """
+    if len(text) > MAX_YAML_BYTES:
+        raise FileError(source, "", f"has more than {MAX_YAML_BYTES} characters")
+    try:
+        _check_events(text, source)
         # The C loader is equally safe and eight times faster.
-        return yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-    except (ValueError, yaml.YAMLError) as error:
-        raise FileError(path, "", f"is not well formed: {error}") from None
-    except RecursionError:
-        raise FileError(path, "", "is nested too deeply") from None
+        return yaml.load(text, Loader=_YAML)  # noqa: S506
+    # Dates and keys that cannot be made raise any of these.
+    except (ValueError, TypeError, RecursionError, OverflowError, yaml.YAMLError) as error:
+        raise FileError(source, "", f"is not well formed: {error}") from None
+
+
+def _check_events(text: str, source: Path | str) -> None:
+    """Refuses what the loader, which recurses and repeats, must not get."""
+    values = 0
+    # Of the open collections: anchor, values before it.
+    collections: list[tuple[str | None, int]] = []
+    # How many values each anchor stands for.
+    sizes: dict[str | None, int] = {}
+    for event in yaml.parse(text, Loader=_YAML):
+        if isinstance(event, yaml.AliasEvent):
+            if any(anchor == event.anchor for anchor, _ in collections):
+                raise FileError(source, _line(event), f"the alias {event.anchor!r} holds itself")
+            values += sizes.get(event.anchor, 1)
+        elif isinstance(event, yaml.ScalarEvent):
+            values += 1
+            sizes[event.anchor] = 1
+            if len(event.value) > MAX_NUMBER_CHARS and _may_be_number(event):
+                reason = f"a number has more than {MAX_NUMBER_CHARS} characters"
+                raise FileError(source, _line(event), reason)
+        elif isinstance(event, yaml.CollectionStartEvent):
+            collections.append((event.anchor, values))
+            values += 1
+            if len(collections) > MAX_DEPTH:
+                raise FileError(source, _line(event), _too_deep())
+        elif isinstance(event, yaml.CollectionEndEvent):
+            anchor, before = collections.pop()
+            sizes[anchor] = values - before
+        if values > MAX_VALUES:
+            raise FileError(source, "", f"has more than {MAX_VALUES} values")
+
+
+def _may_be_number(event: yaml.ScalarEvent) -> bool:
+    tag = event.tag or ""
+    return tag.endswith((":int", ":float")) or (
+        event.implicit[0] and event.value[0] in _SIGNS_OF_NUMBERS
+    )
+
+
+def _line(event: yaml.Event) -> str:
+    return "" if event.start_mark is None else f"line {event.start_mark.line + 1}"
+
+
+def _too_deep() -> str:
+    return f"is nested too deeply: more than {MAX_DEPTH} levels"

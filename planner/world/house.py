@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3, in_polygon
-from planner.world.graph_file import Graph, label, word_of
+from planner.world.graph_file import MAX_NODES, Graph, label, word_of
 from planner.world.look import Color, Material, main_color, painted
 from planner.world.shapes import Part, Size3
 from planner.world.states import GivenStates, KnownAffordance
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from shapely.geometry import Polygon
 
 HOUSE_VERSION = 1
+# Far more than any data set has; `house_checks` allows fewer in a house that it checks.
+MAX_ROOMS, MAX_THINGS = 500, MAX_NODES
+MAX_CORNERS, MAX_PIECE_PARTS = 500, 200
 
 EntityName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*_[0-9]+$")]
 PartName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$")]
@@ -39,7 +42,7 @@ class Room(FileModel):
 
     name: EntityName
     class_name: str
-    polygon_m: tuple[Point2, ...] = Field(min_length=3)
+    polygon_m: tuple[Point2, ...] = Field(min_length=3, max_length=MAX_CORNERS)
     height_m: Annotated[float, Field(gt=1.8, le=6)] = 2.6
 
     @model_validator(mode="after")
@@ -141,10 +144,10 @@ class Furniture(FileModel):
     states: GivenStates = Field(default_factory=dict)
     color: Color | None = None
     material: Material | None = None
-    parts: tuple[Part, ...]
-    surfaces: tuple[Surface, ...] = ()
-    interiors: tuple[Interior, ...] = ()
-    joints: tuple[Joint, ...] = ()
+    parts: tuple[Part, ...] = Field(max_length=MAX_PIECE_PARTS)
+    surfaces: tuple[Surface, ...] = Field((), max_length=MAX_PIECE_PARTS)
+    interiors: tuple[Interior, ...] = Field((), max_length=MAX_PIECE_PARTS)
+    joints: tuple[Joint, ...] = Field((), max_length=MAX_PIECE_PARTS)
 
     @model_validator(mode="after")
     def _joints_exist(self) -> Furniture:
@@ -235,10 +238,10 @@ class House(FileModel):
     split: Literal["train", "heldout", "none"] = "none"
     seed: int | None = None
     foreign: bool = False
-    rooms: tuple[Room, ...] = Field(min_length=1)
-    doors: tuple[Door, ...] = ()
-    furniture: tuple[Furniture, ...] = ()
-    objects: tuple[ObjectPlacement, ...] = ()
+    rooms: tuple[Room, ...] = Field(min_length=1, max_length=MAX_ROOMS)
+    doors: tuple[Door, ...] = Field((), max_length=MAX_THINGS)
+    furniture: tuple[Furniture, ...] = Field((), max_length=MAX_THINGS)
+    objects: tuple[ObjectPlacement, ...] = Field((), max_length=MAX_THINGS)
     graph: Graph | None = None
 
     @model_validator(mode="after")

@@ -18,14 +18,14 @@ import shapely
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, Episode, read_episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import parse_model, read_document
+from planner.world.files import parse_json, parse_model, read_document
 from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
-from planner.world.house_text import parse_house, parse_json
+from planner.world.house_text import parse_house, refuse_large
 from planner.world.nearest import did_you_mean
 from planner.world.object_checks import object_findings
 from planner.world.reach import Reach, reach_of
@@ -34,6 +34,8 @@ from planner.world.states import default_states
 from planner.world.versions import upgraded
 
 TOLERANCE_M = 0.001
+# Pieces of furniture, and things, of a house whose geometry is checked, and of an episode.
+MAX_CHECKED = 1_000
 # Maximum distance of a door from its wall.
 _WALL_TOLERANCE_M = 0.02
 # Floor on either side of an opening that must stay clear.
@@ -64,6 +66,8 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
     """
     if house.graph is not None:
         return []
+    if crowded := list(_count_findings(furniture=house.furniture, objects=house.objects)):
+        return crowded
     pairs = [
         *_class_findings(house, catalogue),
         *_room_findings(house),
@@ -85,6 +89,8 @@ def check_episode(
 
     `reach` may be passed to avoid recomputing it for many episodes of one house.
     """
+    if crowded := list(_count_findings(objects=episode.objects)):
+        return crowded
     reach = reach or reach_of(house)
     pairs = [
         *_start_findings(episode, reach),
@@ -92,6 +98,13 @@ def check_episode(
         *object_findings(house, episode.objects, catalogue, reach),
     ]
     return [Finding(field, reason) for field, reason in pairs]
+
+
+def _count_findings(**entries: Collection[object]) -> Iterator[Finding]:
+    """Lists that are too long to be checked: pairs are compared, and ways are searched to each."""
+    for field, items in entries.items():
+        if len(items) > MAX_CHECKED:
+            yield Finding(field, f"has {len(items)} entries, more than {MAX_CHECKED}")
 
 
 def load_house(path_or_name: Path | str) -> House:
@@ -143,12 +156,15 @@ def read_house(path: Path) -> House:
     """Reads a house, or a scene graph as one, without `check_house`.
 
     Raises:
-        FileError: if it does not match the schema.
+        FileError: if it does not match the schema, or is too large.
     """
     document = read_document(path)
     if is_graph(document):
-        return house_of_document(document, path)
-    return parse_model(upgraded(document, HOUSE_VERSION, path), House, path)
+        house = house_of_document(document, path)
+    else:
+        house = parse_model(upgraded(document, HOUSE_VERSION, path), House, path)
+    refuse_large(house, path)
+    return house
 
 
 def find_episode(path_or_name: Path | str) -> Path:

@@ -6,32 +6,15 @@ geometry nor path search; `house_checks` does the rest.
 
 from __future__ import annotations
 
-import json
+from pathlib import Path
 
 from planner.world.errors import FileError
-from planner.world.files import parse_model
+from planner.world.files import parse_json, parse_model
 from planner.world.house import HOUSE_VERSION, House
 from planner.world.versions import upgraded
 
-# Limits for untrusted input: length of texts, size of a house. Data sets have houses of 60 m.
-_MAX_CHARS = 16_000_000
-_MAX_SIDE_M = 150.0
-
-
-def parse_json(text: str, source: str) -> object:
-    """The content of an untrusted JSON text.
-
-    Raises:
-        FileError: with the source and the reason.
-    """
-    if len(text) > _MAX_CHARS:
-        raise FileError(source, "", f"has more than {_MAX_CHARS} characters")
-    try:
-        return json.loads(text)
-    except ValueError as error:
-        raise FileError(source, "", f"is not well formed: {error}") from None
-    except RecursionError:
-        raise FileError(source, "", "is nested too deeply") from None
+# Of untrusted houses. Data sets have houses of 60 m.
+MAX_SIDE_M = 150.0
 
 
 def parse_house(text: str, source: str) -> House:
@@ -45,7 +28,16 @@ def parse_house(text: str, source: str) -> House:
         FileError: if it does not match the schema, or is too large.
     """
     house = parse_model(upgraded(parse_json(text, source), HOUSE_VERSION, source), House, source)
-    x0, y0, x1, y1 = house.bounds_m
-    if not (x1 - x0 <= _MAX_SIDE_M and y1 - y0 <= _MAX_SIDE_M):
-        raise FileError(source, "rooms", f"the house is larger than {_MAX_SIDE_M:g} m")
+    refuse_large(house, source)
     return house
+
+
+def refuse_large(house: House, source: Path | str) -> None:
+    """Refuses a house whose floor grid would not fit into memory.
+
+    Raises:
+        FileError: naming the limit.
+    """
+    x0, y0, x1, y1 = house.bounds_m
+    if not (x1 - x0 <= MAX_SIDE_M and y1 - y0 <= MAX_SIDE_M):
+        raise FileError(source, "rooms", f"the house is larger than {MAX_SIDE_M:g} m")

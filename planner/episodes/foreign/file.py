@@ -9,13 +9,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
 
+from planner.world import files
 from planner.world.errors import FileError
 
 # PARTNR's 100,000 training episodes need less per scene file; a decompression bomb needs more.
@@ -40,9 +39,7 @@ def read_foreign(path: Path, max_bytes: int = MAX_BYTES) -> ForeignFile:
         FileError: if it is missing, corrupt, too large or not UTF-8.
     """
     try:
-        packed = path.read_bytes()
-        if len(packed) > max_bytes:
-            raise FileError(path, "", f"is larger than {max_bytes} bytes")
+        packed = files.read_bytes(path, max_bytes)
         raw = _unpacked(path, packed, max_bytes) if path.suffix == ".gz" else packed
         text = raw.decode("utf-8")
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
@@ -66,16 +63,14 @@ def parse_json(text: str, source: Path | str, field: str = "") -> object:
     Raises:
         FileError: with file, field and reason.
     """
-    try:
-        return json.loads(text, parse_constant=_refuse)
-    except RecursionError:
-        raise FileError(source, field, "is nested too deeply") from None
-    except ValueError as error:
-        raise FileError(source, field, f"is not well formed: {error}") from None
-
-
-def _refuse(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON number")
+    return files.parse_json(
+        text,
+        source,
+        field,
+        max_chars=MAX_BYTES,
+        max_values=MAX_BYTES,
+        parse_constant=files.refuse_constant,
+    )
 
 
 def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:

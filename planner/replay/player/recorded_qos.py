@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import yaml
+from planner.world.errors import FileError
+from planner.world.files import parse_yaml
 
 _MAX_CHARS = 1 << 16
 _TF_STATIC = "/tf_static"
@@ -53,8 +54,8 @@ def _profiles(text: str) -> list[dict[object, object]]:
     if not text or len(text) > _MAX_CHARS:
         return []
     try:
-        found = yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        found = parse_yaml(text, "")
+    except FileError:
         return []
     if not isinstance(found, list):
         return []

@@ -6,12 +6,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import yaml
-
 from planner.replay.bag import Bag
 from planner.replay.task import task_of
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json, parse_yaml
 from planner.world.house import House
 from planner.world.house_checks import load_shipped_house
 
@@ -67,10 +66,8 @@ def settings_of(bag: Bag) -> dict[str, str]:
     text = bag.attachments().get(_PARAMETERS)
     if text is not None:
         try:
-            # The C loader is as safe, and eight times faster.
-            document = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))  # noqa: S506
-            _flatten(document, "", found)
-        except (yaml.YAMLError, RecursionError, ValueError):
+            _flatten(parse_yaml(text.decode("utf-8"), _PARAMETERS), "", found)
+        except (FileError, ValueError):
             found[_PARAMETERS] = "cannot be read"
     return dict(sorted(found.items()))
 
@@ -79,8 +76,8 @@ def _parsed(text: str) -> object:
     if not text.startswith("{"):
         return text
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
+        return parse_json(text, "")
+    except FileError:
         return text
 
 
