@@ -18,7 +18,8 @@ from planner.memory.effects import effects
 from planner.memory.entity_list import EntityList, Outcome, Provenance
 from planner.memory.graph import AgentBelief, BeliefBuilder
 from planner.memory.index import EntityIndex
-from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
+from planner.memory.store import HISTORY, Content, Store, write_file
+from planner.memory.store_files import StoreError
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines
 from planner.world.belief import Belief, Source

@@ -22,7 +22,8 @@ from planner.memory.service.node import MemoryServices
 from planner.memory.settings import updater_model
 from planner.memory.sightings import VISIBILITIES, Visibility
 from planner.memory.still_world import StillWorld
-from planner.memory.store import Store, StoreError
+from planner.memory.store import Store
+from planner.memory.store_files import StoreError, named_file
 from planner.memory.updater import MemoryUpdater
 from planner.parts.kinds import UPDATERS
 from planner.ros import parameters, qos
@@ -109,7 +110,11 @@ class MemoryNode(ManagedNode):
         self._made = self.create_guard_condition(self._take_proposals)
         listen(self, SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
         self._answers = MemoryServices(
-            self, lambda: self._memory, self._publish_all, lambda: self.refusal
+            self,
+            lambda: self._memory,
+            self._publish_all,
+            lambda: self.refusal,
+            lambda name: named_file(name, self._folder, anywhere=self._files_anywhere),
         )
         self._ticks = 0
         # Of the wall: agents are looked for while simulated time stands still, too.
@@ -138,6 +143,12 @@ class MemoryNode(ManagedNode):
         )
         folder = parameters.text(self, "store", "", "folder of this run's stores; empty = none")
         self._folder = Path(folder) if folder else None
+        self._files_anywhere = parameters.flag(
+            self,
+            "files_anywhere",
+            False,
+            "whether /memory/save and /memory/load may name files outside the store's folder",
+        )
         seen = parameters.text(
             self, "visibility", "gt", "what counts as seen", choices=[*VISIBILITIES]
         )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.store import Store, set_aside
+from planner.memory.store_files import SUFFIX, StoreError, named_file
 from planner.memory.updater import MemoryUpdater
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
@@ -18,8 +19,15 @@ _log = logging.getLogger(__name__)
 
 
 def store_path(folder: Path, episode: str) -> Path:
-    """The file of an episode's run in the folder of stores."""
-    return folder / f"{episode}.sqlite"
+    """The file of an episode's run in the folder of stores.
+
+    Raises:
+        StoreError: where no file can be named after the episode.
+    """
+    path = named_file(f"{episode}{SUFFIX}", folder)
+    if path.parent != folder:
+        raise StoreError(f"{episode[:80]!r}: no file can be named after it")
+    return path
 
 
 def open_memory(

@@ -8,7 +8,8 @@ is the schema's version; another one is refused.
 from __future__ import annotations
 
 import contextlib
-import os
+import math
+import secrets
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,16 +18,23 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from planner.memory.journal_sync import JournalSync
+from planner.memory.store_files import (
+    APPLICATION_ID,
+    JOURNALS,
+    StoreError,
+    require_memory,
+    require_replaceable,
+)
 from planner.world.entity import Edit, Entity, MemoryChange
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import FileError
 from planner.world.synced import make_folder, sync_folder
 
 SCHEMA_VERSION = 1
 # Changes kept for who asks for all since some number. Older ones are dropped, so that a file grows
 # with the entities and not with the time that it is used.
 HISTORY = 4096
-# "EPM1": tells a memory from any other SQLite file.
-APPLICATION_ID = 0x45504D31
+# Beyond any run, and within what messages can hold.
+_MAX_ID, _MAX_SEQUENCE, _MAX_STAMP_S = 2**31 - 1, 2**53, 2.0**31 - 1
 _TABLES = """
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entities (id INTEGER PRIMARY KEY, record TEXT NOT NULL);
@@ -36,10 +44,6 @@ CREATE TABLE changes (
 """
 _ENTITY = TypeAdapter(Entity)
 _EDITS: TypeAdapter[tuple[Edit, ...]] = TypeAdapter(tuple[Edit, ...])
-
-
-class StoreError(PlannerError):
-    """A store that cannot be used or written; its text names the file and the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +181,7 @@ def read_file(path: Path) -> Content:
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no such file")
+    require_memory(path)
     store = Store(path)
     try:
         content = store.read()
@@ -193,9 +198,9 @@ def write_file(path: Path, content: Content) -> None:
     Raises:
         StoreError: where the file is something else, or cannot be written.
     """
-    if path.exists():
-        Store(path).close()
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    require_replaceable(path)
+    # Short, whatever the name, and nobody's.
+    temporary = path.with_name(f".memory-{secrets.token_hex(8)}.tmp")
     try:
         store = Store(temporary)
         try:
@@ -203,14 +208,14 @@ def write_file(path: Path, content: Content) -> None:
         finally:
             # The last connection's end writes everything into the one file.
             store.close()
-        for suffix in ("-wal", "-shm"):
-            path.with_name(path.name + suffix).unlink(missing_ok=True)
+        # Again: the writing takes a while.
+        require_replaceable(path)
         temporary.replace(path)
         sync_folder(path.parent)
     except OSError as error:
         raise StoreError(f"{path}: cannot be written: {error.strerror}") from None
     finally:
-        for suffix in ("", "-wal", "-shm"):
+        for suffix in ("", *JOURNALS):
             temporary.with_name(temporary.name + suffix).unlink(missing_ok=True)
 
 
@@ -252,14 +257,27 @@ def _check_or_create(database: sqlite3.Connection, path: Path) -> None:
         raise StoreError(
             f"{path}: schema version {version}; this program reads version {SCHEMA_VERSION}"
         )
-    database.execute("PRAGMA journal_mode = WAL")
-    # Commits survive a killed process; `JournalSync` makes them survive a power cut.
-    database.execute("PRAGMA synchronous = NORMAL")
+    if tables and _schema(database) != _our_schema():
+        raise StoreError(f"{path}: has other tables than a memory store")
+    # Before write-ahead mode, so that the file itself tells that it is a memory.
     if not tables:
         database.executescript(
             f"BEGIN; {_TABLES} PRAGMA application_id = {APPLICATION_ID}; "
             f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
         )
+    database.execute("PRAGMA journal_mode = WAL")
+    # Commits survive a killed process; `JournalSync` makes them survive a power cut.
+    database.execute("PRAGMA synchronous = NORMAL")
+
+
+def _schema(database: sqlite3.Connection) -> set[str]:
+    """What a file defines; a view or a trigger in it would be run by reading or writing."""
+    rows = database.execute("SELECT sql FROM sqlite_master").fetchall()
+    return {" ".join(str(sql).split()) for (sql,) in rows}
+
+
+def _our_schema() -> set[str]:
+    return {" ".join(text.split()) for text in _TABLES.split(";") if text.strip()}
 
 
 def _put_meta(database: sqlite3.Connection, **values: object) -> None:
@@ -302,21 +320,47 @@ def _content(
     where = "meta"
     try:
         next_id, sequence = int(meta["next_id"]), int(meta["sequence"])
-        stamp_s, house, episode = float(meta["stamp_s"]), meta["house"], meta["episode"]
+        stamp_s, house, episode = _stamp(meta["stamp_s"]), meta["house"], meta["episode"]
+        if not (0 <= next_id <= _MAX_ID and 0 <= sequence <= _MAX_SEQUENCE):
+            raise ValueError(f"next_id {next_id}, sequence {sequence}")
         entities = []
         for number, record in rows:
             where = f"entities[{number}]"
             entities.append(_ENTITY.validate_json(record))
             if not number == entities[-1].entity_id < next_id:
                 raise ValueError(f"id {entities[-1].entity_id}")
+            _check_numbers(entities[-1])
         changes = []
         for number, stamp, author, edits in logged:
             where = f"changes[{number}]"
-            changes.append(MemoryChange(number, stamp, author, _EDITS.validate_json(edits)))
+            change = MemoryChange(number, _stamp(stamp), author, _EDITS.validate_json(edits))
+            for edit in change.edits:
+                _check_numbers(edit.entity)
+            changes.append(change)
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join([where, *map(str, first["loc"])])
         raise StoreError(str(FileError(path, field, first["msg"]))) from None
-    except (KeyError, ValueError, TypeError) as error:
+    except (KeyError, ValueError, TypeError, OverflowError) as error:
         raise StoreError(str(FileError(path, where, f"cannot be read: {error}"))) from None
     return Content(house, episode, next_id, sequence, stamp_s, tuple(entities), tuple(changes))
+
+
+def _stamp(value: object) -> float:
+    stamp_s = float(str(value))
+    if not 0.0 <= stamp_s <= _MAX_STAMP_S:
+        raise ValueError(f"the time {stamp_s:g} s is impossible")
+    return stamp_s
+
+
+def _check_numbers(entity: Entity) -> None:
+    """Refuses what no message can hold.
+
+    Raises:
+        ValueError: with the reason.
+    """
+    _stamp(entity.stamp_s)
+    _stamp(entity.seen_s or 0.0)
+    measures = (*entity.position_m, *entity.size_m, entity.seen_distance_m, entity.openness)
+    if not all(value is None or math.isfinite(value) for value in measures):
+        raise ValueError("a number is not finite")

@@ -179,7 +179,7 @@ def test_a_world_that_is_loaded_again_gets_a_fresh_list(
 
 
 def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
-    with running("memory", episode=world, store=tmp_path / "store"):
+    with running("memory", episode=world, store=tmp_path / "store", files_anywhere=True):
         listener = Listener(client)
         listener.until_known("table_0")
         bottle = Entity(description="bottle: red with the Object.100")
@@ -217,11 +217,50 @@ def test_the_services(client: Client, world: Path, tmp_path: Path) -> None:
         assert loaded.success, loaded.message
         assert loaded.sequence > saved.sequence
         listener.until_known(f"bottle_red_{number}")
-        (tmp_path / "diary").write_text("dear diary" * 100)
-        for path, reason in (("diary", "not a database"), ("nowhere", "there is no such file")):
+        (tmp_path / "diary.sqlite").write_text("dear diary" * 100)
+        for path, reason in (
+            ("diary.sqlite", "not a database"),
+            ("nowhere.sqlite", "there is no such file"),
+        ):
             wrong = client.call(LoadMemory, "/memory/load", path=str(tmp_path / path))
             assert not wrong.success
             assert reason in wrong.message
+
+
+def test_names_stay_in_the_folder_and_none_ends_the_node(
+    client: Client, world: Path, tmp_path: Path
+) -> None:
+    store, outside = tmp_path / "store", tmp_path / "copy.sqlite"
+    with running("memory", episode=world, store=store) as process:
+        Listener(client).until_known("table_0")
+        (store / "empty.sqlite").touch()
+        (store / "free.sqlite-wal").write_text("of another program")
+        (store / "link.sqlite").symlink_to(outside)
+        refused = {
+            "x" * 3000 + ".sqlite": "is too long",
+            "x" * 250 + ".sqlite": "is too long",
+            str(outside): "is not in the memory's folder",
+            "../copy.sqlite": "goes up by '..'",
+            "link.sqlite": "is a link",
+            "empty.sqlite": "is empty",
+            "free.sqlite": "left by a killed process: free.sqlite-wal",
+            "small.sqlite-wal": "ends in .sqlite",
+        }
+        for name, reason in refused.items():
+            saved = client.call(SaveMemory, "/memory/save", path=name)
+            assert (saved.success, saved.code) == (False, 1)
+            assert reason in saved.message
+            assert "\n" not in saved.message
+            loaded = client.call(LoadMemory, "/memory/load", path=name)
+            assert not loaded.success
+        assert not client.call(LoadMemory, "/memory/load").success
+        saved = client.call(SaveMemory, "/memory/save", path="copy.sqlite")
+        assert (saved.success, saved.path) == (True, str(store / "copy.sqlite"))
+        assert client.call(LoadMemory, "/memory/load", path="copy.sqlite").success
+        assert process.poll() is None
+    assert (store / "empty.sqlite").stat().st_size == 0
+    assert (store / "free.sqlite-wal").read_text() == "of another program"
+    assert not outside.exists()
 
 
 def test_what_cannot_be_read_costs_only_itself(client: Client, world: Path) -> None:

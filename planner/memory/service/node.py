@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from planner.ros.conversions import point_m
 from planner.ros.memory_messages import change_message, entity_message
 from planner.ros.message_bounds import bounds_of
 from planner.world import topics
-from planner.world.entity import OperationKind
+from planner.world.entity import Entity, OperationKind
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import OPERATION_KINDS
 
@@ -37,6 +37,7 @@ class MemoryServices:
         memory: Callable[[], Memory | None],
         on_change: Callable[[], None],
         refusal: Callable[[], str],
+        files: Callable[[str], Path],
     ) -> None:
         """Offers the services.
 
@@ -45,10 +46,11 @@ class MemoryServices:
             memory: the memory now; None until the world is known.
             on_change: called after each edit and load.
             refusal: why no request is answered now; "" = they are.
+            files: the file that a request names; raises a `PlannerError` for one that it may not.
         """
         self._node = node
         self._memory = memory
-        self._on_change, self._refusal = on_change, refusal
+        self._on_change, self._refusal, self._files = on_change, refusal, files
         node.create_service(QueryMemory, topics.QUERY_MEMORY, self._on_query)
         node.create_service(EditMemory, topics.EDIT_MEMORY, self._on_edit)
         node.create_service(SaveMemory, topics.SAVE_MEMORY, self._on_save)
@@ -125,7 +127,7 @@ class MemoryServices:
         try:
             self._check_bounds(request)
             memory = self._ready()
-            path = memory.save(Path(request.path) if request.path else None)
+            path = memory.save(self._files(request.path) if request.path else None)
             response.path, response.sequence = str(path), memory.sequence
             response.success = True
         except PlannerError as error:
@@ -139,7 +141,11 @@ class MemoryServices:
             self._check_bounds(request)
             memory = self._ready()
             response.sequence = memory.sequence
-            memory.load(read_file(Path(request.path)))
+            if not request.path:
+                raise PlannerError("name the file to load")
+            content = read_file(self._files(request.path))
+            _refuse_untold(content.entities)
+            memory.load(content)
             response.sequence = memory.sequence
             response.entities = len(memory.snapshot().entities)
             response.success = True
@@ -147,6 +153,20 @@ class MemoryServices:
         except PlannerError as error:
             self._refuse(response, error)
         return response
+
+
+def _refuse_untold(entities: Sequence[Entity]) -> None:
+    """Refuses what could be loaded, but not be told to anybody.
+
+    Raises:
+        PlannerError: naming the entity.
+    """
+    for entity in entities:
+        try:
+            entity_message(entity)
+        # The message classes raise any of these for a field that is out of its range.
+        except (AssertionError, ValueError, TypeError, OverflowError) as error:
+            raise PlannerError(f"entities[{entity.entity_id}]: {error}") from None
 
 
 class _NotReadyError(PlannerError):

@@ -18,7 +18,8 @@ from memory_samples import layout_of
 from planner.memory.entity_list import EntityList
 from planner.memory.memory import EditError, Memory
 from planner.memory.run import open_memory, store_path
-from planner.memory.store import Store, StoreError, read_file, write_file
+from planner.memory.store import Store, read_file, write_file
+from planner.memory.store_files import StoreError
 from planner.memory.updater import Operation
 from planner.world.entity import OperationKind
 from planner.world.observation import Observation
