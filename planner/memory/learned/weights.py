@@ -7,13 +7,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
 from planner.memory.learned.classifier import classifier_shapes
 from planner.memory.learned.network import Array, network_shapes
 from planner.world.errors import FileError
 from planner.world.share import config_dir
-from planner.world.weights_file import read_weights, write_weights
+from planner.world.weights_file import (
+    header_names,
+    read_weights,
+    require_shapes,
+    write_weights,
+)
 
 VERSION = "1"
 
@@ -61,14 +64,6 @@ def read_model_file(path: Path) -> Model:
     weights, metadata = read_weights(path)
     if metadata.pop("planner_memory_model", "") != VERSION:
         raise FileError(path, "planner_memory_model", f"is not a memory model of version {VERSION}")
-    try:
-        classes = tuple(str(name) for name in json.loads(metadata.pop("classes")))
-    except (KeyError, ValueError, TypeError):
-        raise FileError(path, "classes", "is not a list of names") from None
-    for name, shape in {**network_shapes(), **classifier_shapes(len(classes))}.items():
-        got = weights[name].shape if name in weights else None
-        if got != shape:
-            raise FileError(path, name, f"has shape {got}, not {shape}")
-        if not np.isfinite(weights[name]).all():
-            raise FileError(path, name, "has values that are not finite")
+    classes = header_names(path, metadata, "classes")
+    require_shapes(path, weights, {**network_shapes(), **classifier_shapes(len(classes))})
     return Model(classes, weights, metadata)

@@ -9,12 +9,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from planner.planning.et_ranking.network import Weights, shapes
 from planner.world.errors import FileError
+from planner.world.files import read_bytes
 from planner.world.share import config_dir
-from planner.world.weights_file import read_weights, write_weights
+from planner.world.weights_file import (
+    MAX_WEIGHTS_BYTES,
+    header_value,
+    read_weights,
+    require_shapes,
+    write_weights,
+)
 
 VERSION = "1"
 _KEY = "planner_ranking_model"
@@ -75,16 +80,13 @@ def _read(path: Path, _changed_ns: int, _size: int) -> RankingFile:
         found = "is not a ranking model" if version is None else f"is of version {version!r}"
         raise FileError(path, _KEY, f"{found}; expected version {VERSION}")
     try:
-        least = float(json.loads(metadata.pop(_LEAST)))
-    except (KeyError, ValueError, TypeError):
-        raise FileError(path, _LEAST, "is not a number") from None
+        least = header_value(path, metadata, _LEAST)
+    except FileError as error:
+        raise FileError(path, _LEAST, f"is not a number: {error.reason}") from None
+    if not isinstance(least, float | int) or isinstance(least, bool):
+        raise FileError(path, _LEAST, "is not a number")
     if not 0.0 <= least < 1.0:
         raise FileError(path, _LEAST, f"expected 0 to 1, got {least:g}")
-    for name, shape in shapes().items():
-        got = weights[name].shape if name in weights else None
-        if got != shape:
-            raise FileError(path, name, f"has shape {got}, not {shape}")
-        if not np.isfinite(weights[name]).all():
-            raise FileError(path, name, "has values that are not finite")
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()[:12]
-    return RankingFile(weights, least, metadata, digest)
+    require_shapes(path, weights, shapes())
+    digest = hashlib.sha256(read_bytes(path, MAX_WEIGHTS_BYTES)).hexdigest()[:12]
+    return RankingFile(weights, float(least), metadata, digest)

@@ -14,7 +14,12 @@ from planner.planning.learned.matches import Array
 from planner.planning.learned.network import reader_shapes
 from planner.world.errors import FileError
 from planner.world.share import config_dir
-from planner.world.weights_file import read_weights, write_weights
+from planner.world.weights_file import (
+    header_names,
+    read_weights,
+    require_shapes,
+    write_weights,
+)
 
 VERSION = "1"
 
@@ -64,14 +69,10 @@ def read_planner(path: Path) -> PlannerModel:
     weights, metadata = read_weights(path)
     if metadata.pop("planner_learned_model", "") != VERSION:
         raise FileError(path, "planner_learned_model", f"is not a planner of version {VERSION}")
-    words = json.loads(metadata.pop("vocabulary", "[]"))
-    if json.loads(metadata.pop("features", "[]")) != [str(name) for name in FEATURES]:
+    words = header_names(path, metadata, "vocabulary")
+    if header_names(path, metadata, "features") != tuple(str(name) for name in FEATURES):
         raise FileError(path, "features", "are others than this version ranks calls by")
-    for name, shape in {**reader_shapes(len(words)), **chooser_shapes()}.items():
-        if name not in weights:
-            raise FileError(path, name, "is missing")
-        if weights[name].shape != shape:
-            raise FileError(path, name, f"expected the shape {shape}, got {weights[name].shape}")
+    require_shapes(path, weights, {**reader_shapes(len(words)), **chooser_shapes()})
     return PlannerModel({word: i for i, word in enumerate(words)}, weights, metadata)
 
 

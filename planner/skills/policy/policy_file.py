@@ -8,14 +8,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
-
 from planner.skills.policy.network import network_shapes
 from planner.skills.policy.space import Floats, PolicySpace
 from planner.world.errors import FileError
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
-from planner.world.weights_file import read_weights, write_weights
+from planner.world.weights_file import (
+    header_value,
+    read_weights,
+    require_shapes,
+    write_weights,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,7 @@ def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
         raise FileError(path, key, f"is missing: this is not a policy of {space.skill}")
     if version != space.version:
         raise FileError(path, key, f"expected version {space.version}, got {version}")
-    try:
-        written = json.loads(metadata.pop("space", "{}"))
-    except ValueError:
-        raise FileError(path, "space", "is not JSON") from None
+    written = header_value(path, metadata, "space")
     for name, value in space.described.items():
         got = written.get(name) if isinstance(written, dict) else None
         if got != value:
@@ -79,13 +79,7 @@ def read_policy(path: Path, space: PolicySpace) -> PolicyFile:
     body = metadata.pop("body", "")
     if body not in {kind.value for kind in AgentKind}:
         raise FileError(path, "body", f"expected a kind of body, got {body!r}")
-    for name, shape in network_shapes(space).items():
-        if name not in weights:
-            raise FileError(path, name, "is missing")
-        if weights[name].shape != shape:
-            raise FileError(path, name, f"expected the shape {shape}, got {weights[name].shape}")
-        if not np.isfinite(weights[name]).all():
-            raise FileError(path, name, "has a number that is not finite")
+    require_shapes(path, weights, network_shapes(space))
     return PolicyFile(space, weights, metadata, body)
 
 

@@ -71,7 +71,7 @@ def test_weights_of_something_else_are_one_error(tmp_path: Path) -> None:
         read_ranking(path)
     weights = {**load(shipped_ranking().read_bytes()), "room.own": np.zeros(3, np.float16)}
     path.write_bytes(save(weights, header()))
-    with pytest.raises(FileError, match=r"room\.own: has shape \(3,\), not \(48,\)"):
+    with pytest.raises(FileError, match=r"room\.own: expected the shape \(48,\), got \(3,\)"):
         read_ranking(path)
     weights["room.own"] = np.full(48, np.nan, np.float16)
     path.write_bytes(save(weights, header()))
