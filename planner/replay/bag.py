@@ -6,9 +6,11 @@ killed, is read up to its last complete record (`Bag.is_open`, `Bag.cut_short`).
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -27,6 +29,7 @@ from planner.replay.storage import Storage, StoredChannel, StoredMessage
 from planner.replay.world_info import WORLD_INFO, WorldInfo, world_info_of
 from planner.world.errors import FileError
 
+_log = logging.getLogger(__name__)
 # Metadata record of a recovered bag.
 CUT_SHORT = "planner.cut_short"
 
@@ -113,6 +116,8 @@ class Bag:
         is_open: whether it is still being written.
         cut_short: whether its end is missing: it is still being written, its recorder was killed,
             or it was recovered from such a bag.
+        impossible: by topic, how many messages have an impossible time (`planner.replay.storage`).
+            They are left out of everything else, which a warning says.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -130,6 +135,9 @@ class Bag:
             file.closed for file in self._files
         )
         self.topics: Mapping[str, TopicInfo] = _topics(self._files)
+        self.impossible: Mapping[str, int] = _impossible(self._files)
+        if self.impossible:
+            _warn(f"{folder}: {impossible_text(self.impossible)}")
         self.message_count = sum(topic.count for topic in self.topics.values())
         heard = [file for file in self._files if file.start_ns or file.end_ns]
         self.start_ns = min((file.start_ns for file in heard), default=0)
@@ -316,6 +324,31 @@ class Bag:
                 continue
             for message in file.messages(frozenset(chosen), start_ns, end_ns):
                 yield chosen[message.channel_id], message
+
+
+def impossible_text(counts: Mapping[str, int]) -> str:
+    """What is said of messages that are left out, by topic."""
+    topics = ", ".join(f"{topic} ({count})" for topic, count in sorted(counts.items()))
+    total = sum(counts.values())
+    what = (
+        "1 message with an impossible time is"
+        if total == 1
+        else (f"{total} messages with an impossible time are")
+    )
+    return f"{what} left out: {topics}"
+
+
+@lru_cache(maxsize=256)
+def _warn(text: str) -> None:
+    """Says it once a process: tools open a bag several times."""
+    _log.warning("%s", text)
+
+
+def _impossible(files: Sequence[Storage]) -> dict[str, int]:
+    found: Counter[str] = Counter()
+    for file in files:
+        found.update(file.impossible)
+    return dict(found)
 
 
 def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 import urllib.parse
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader
 
 from planner.replay.definitions import UnreadableError, msg_text, short, standard_text
 from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked_zstd
-from planner.replay.storage import Storage, StoredChannel, StoredMessage
+from planner.replay.storage import MAX_TIME_NS, Storage, StoredChannel, StoredMessage
 from planner.world.errors import FileError
 from planner.world.files import parse_yaml, read_text
 
@@ -123,6 +124,7 @@ class UnpackedFile(Storage):
         self.closed, self.library = self._file.closed, self._file.library
         self.channels, self.metadata = self._file.channels, self._file.metadata
         self.start_ns, self.end_ns = self._file.start_ns, self._file.end_ns
+        self.impossible = self._file.impossible
 
     def attachments(self) -> Mapping[str, bytes]:
         """As `Storage`."""
@@ -143,6 +145,7 @@ class PackedMessages(Storage):
         self.path, self.closed, self.is_open = file.path, file.closed, file.is_open
         self.library, self.channels, self.metadata = file.library, file.channels, file.metadata
         self.start_ns, self.end_ns = file.start_ns, file.end_ns
+        self.impossible = file.impossible
 
     def attachments(self) -> Mapping[str, bytes]:
         """As `Storage`."""
@@ -179,8 +182,23 @@ class SqliteFile(Storage):
             said = reader.metadata
             if said.message_count:
                 self.start_ns, self.end_ns = int(said.start_time), int(said.end_time) - 1
+            if self.start_ns < 0 or self.end_ns > MAX_TIME_NS:
+                self._count_impossible(reader)
         finally:
             reader.close()
+
+    def _count_impossible(self, reader: Sqlite3Reader) -> None:
+        """Counts what `messages` leaves out, and finds the times of the others."""
+        counts: Counter[str] = Counter()
+        times_ns = []
+        rows = iter(reader.messages(reader.connections))
+        while (row := self._checked(lambda: next(rows, None))) is not None:
+            if _is_possible(row[1]):
+                times_ns.append(row[1])
+            else:
+                counts[row[0].topic] += 1
+        self.impossible = counts
+        self.start_ns, self.end_ns = min(times_ns, default=0), max(times_ns, default=0)
 
     def attachments(self) -> Mapping[str, bytes]:
         """As `Storage`; there are none."""
@@ -199,6 +217,8 @@ class SqliteFile(Storage):
                 # Types are checked: sqlite3 columns can have values of any type.
                 if type(received_ns) is not int or type(data) is not bytes:
                     raise FileError(self.path, "messages", "has a row that is not a message")
+                if not _is_possible(received_ns):
+                    continue
                 view = memoryview(data)
                 yield StoredMessage(connection.id, 0, received_ns, received_ns, view)
         finally:
@@ -216,6 +236,10 @@ class SqliteFile(Storage):
         # The library raises undocumented exceptions.
         except Exception as error:
             raise FileError(self.path, "", f"cannot be read: {short(error)}") from None
+
+
+def _is_possible(received_ns: object) -> bool:
+    return isinstance(received_ns, int) and 0 <= received_ns <= MAX_TIME_NS
 
 
 def _stored(connection: Connection) -> StoredChannel:

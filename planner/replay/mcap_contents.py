@@ -24,6 +24,7 @@ from planner.replay.mcap_records import (
     records,
     unpacked_chunk,
 )
+from planner.replay.storage import MAX_TIME_NS
 
 FOOTER_BYTES = HEAD_BYTES + 20
 # Messages outside of chunks are read together up to this size.
@@ -56,6 +57,7 @@ class Contents:
 
     Attributes:
         counts: messages by channel.
+        impossible: messages with an impossible time by channel, which `counts` does not have.
         damaged: number of incomplete records.
         unpacked_bytes: decompressed size of all scanned chunks.
         pieces: everything that has messages, in the order of the file.
@@ -66,6 +68,7 @@ class Contents:
     schemas: dict[int, mcap.Schema] = field(default_factory=dict)
     channels: dict[int, mcap.Channel] = field(default_factory=dict)
     counts: dict[int, int] = field(default_factory=dict)
+    impossible: dict[int, int] = field(default_factory=dict)
     damaged: int = 0
     unpacked_bytes: int = 0
     pieces: list[Piece] = field(default_factory=list)
@@ -107,7 +110,7 @@ _FOOTER_HEAD = bytes([Opcode.FOOTER]) + (20).to_bytes(8, "little")
 
 
 def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
-    """The contents according to the summary; None if the summary is incomplete.
+    """The contents according to the summary; None if it is incomplete or has impossible times.
 
     Args:
         stream: of the file.
@@ -144,6 +147,10 @@ def from_summary(stream: BinaryIO, footer: Any, end: int) -> Contents | None:
     found.metadata = _named(stream, metadata, Opcode.METADATA, begin)
     found.attachments = _named(stream, attachments, Opcode.ATTACHMENT, begin)
     if statistics is None or _lacks_something(found, statistics, indexes):
+        return None
+    times_ns = [statistics.message_end_time, *(index.message_end_time for index in indexes)]
+    if max(times_ns) > MAX_TIME_NS:
+        # Which messages they are is found by scanning all of them.
         return None
     found.counts = dict(statistics.channel_message_counts)
     if statistics.message_count:
@@ -280,6 +287,8 @@ def _take_chunk(record: Record, data: bytes, found: Contents, end: int) -> None:
     inside = chunk_contents(chunk)
     for opcode, at, length in inside.definitions:
         found.define(opcode, chunk[at : at + length])
+    for channel_id, count in inside.impossible.items():
+        found.impossible[channel_id] = found.impossible.get(channel_id, 0) + count
     if not inside.counts:
         return
     start_ns, end_ns = inside.start_ns, inside.end_ns
@@ -292,6 +301,9 @@ def _take_chunk(record: Record, data: bytes, found: Contents, end: int) -> None:
 
 def _take_message(record: Record, data: bytes, found: Contents) -> None:
     channel_id, received_ns = message_head(data, record.length)
+    if received_ns > MAX_TIME_NS:
+        found.impossible[channel_id] = found.impossible.get(channel_id, 0) + 1
+        return
     found.count(channel_id, 1, received_ns, received_ns)
     begin, length = record.offset - HEAD_BYTES, record.length + HEAD_BYTES
     last = found.pieces[-1] if found.pieces else None

@@ -99,6 +99,11 @@ class McapFile(Storage):
             for number, channel in found.channels.items()
         }
         self.start_ns, self.end_ns = found.start_ns or 0, found.end_ns
+        self.impossible = {
+            self.channels[number].topic: count
+            for number, count in found.impossible.items()
+            if number in self.channels
+        }
         read = (parsed(mcap.Metadata, content(stream, where)) for where in found.metadata)
         self.metadata = tuple(Metadatum(record.name, dict(record.metadata)) for record in read)
 

@@ -15,7 +15,7 @@ from mcap.data_stream import ReadDataStream
 from mcap.opcode import Opcode
 
 from planner.replay.definitions import short
-from planner.replay.storage import StoredMessage
+from planner.replay.storage import MAX_TIME_NS, StoredMessage
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD_BYTES = 9
@@ -196,10 +196,13 @@ def messages(
 ) -> Iterator[StoredMessage]:
     """Messages of some channels received from `start_ns` on and before `end_ns`.
 
+    Messages with an impossible time are left out, and such a time of publication is not used.
+
     Raises:
         DamagedError: at the first incomplete record.
     """
     view, at, end = memoryview(chunk), 0, len(chunk)
+    end_ns = min(end_ns, MAX_TIME_NS + 1)
     # A loop over all messages of a bag: written for speed.
     try:
         while at < end:
@@ -213,6 +216,8 @@ def messages(
                     raise DamagedError("a message is cut off")
                 channel_id, sequence, received_ns, published_ns = _MESSAGE(chunk, at)
                 if channel_id in channel_ids and start_ns <= received_ns < end_ns:
+                    if published_ns > MAX_TIME_NS:
+                        published_ns = received_ns
                     data = view[at + MESSAGE_BYTES : after]
                     yield StoredMessage(channel_id, sequence, received_ns, published_ns, data)
             at = after
@@ -228,12 +233,14 @@ class ChunkContents(NamedTuple):
         counts: messages by channel.
         start_ns: receipt of the first message; meaningless without messages.
         end_ns: receipt of the last one.
+        impossible: messages with an impossible time by channel, which are not in `counts`.
     """
 
     definitions: list[Record]
     counts: dict[int, int]
     start_ns: int
     end_ns: int
+    impossible: dict[int, int]
 
 
 def chunk_contents(chunk: bytes) -> ChunkContents:
@@ -244,6 +251,7 @@ def chunk_contents(chunk: bytes) -> ChunkContents:
     """
     definitions: list[Record] = []
     counts: dict[int, int] = {}
+    impossible: dict[int, int] = {}
     start_ns, end_ns = _AFTER_EVER, 0
     others, at, end = 0, 0, len(chunk)
     # A loop over all messages of a file without a summary: written for speed.
@@ -257,11 +265,14 @@ def chunk_contents(chunk: bytes) -> ChunkContents:
                 if size < MESSAGE_BYTES:
                     raise DamagedError("a message is cut off")
                 channel_id, received_ns = _CHANNEL_AND_TIME(chunk, at)
-                counts[channel_id] = counts.get(channel_id, 0) + 1
-                if received_ns < start_ns:
-                    start_ns = received_ns
-                if received_ns > end_ns:
-                    end_ns = received_ns
+                if received_ns > MAX_TIME_NS:
+                    impossible[channel_id] = impossible.get(channel_id, 0) + 1
+                else:
+                    counts[channel_id] = counts.get(channel_id, 0) + 1
+                    if received_ns < start_ns:
+                        start_ns = received_ns
+                    if received_ns > end_ns:
+                        end_ns = received_ns
             else:
                 others += 1
                 if others > _MAX_OTHERS:
@@ -273,7 +284,7 @@ def chunk_contents(chunk: bytes) -> ChunkContents:
             at += size
     except struct.error:
         raise DamagedError("a record in a chunk is cut off") from None
-    return ChunkContents(definitions, counts, start_ns, end_ns)
+    return ChunkContents(definitions, counts, start_ns, end_ns, impossible)
 
 
 def message_head(data: bytes, length: int) -> tuple[int, int]:

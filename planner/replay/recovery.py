@@ -60,7 +60,8 @@ def recover(bag: Path, out: Path | None = None) -> Recovered:
     files = [McapFile(path, salvage=True) for path in mcap_files(bag)]
     if any(file.is_open for file in files):
         raise FileError(bag, "", "is still being written: there is nothing to recover yet")
-    damaged = sum(file.contents.damaged for file in files)
+    # Messages with an impossible time are not copied either.
+    damaged = sum(file.contents.damaged + sum(file.impossible.values()) for file in files)
     if not damaged and all(file.closed for file in files) and _has_summary(bag):
         raise FileError(bag, "", "is complete: there is nothing to recover")
     try:

@@ -6,7 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
+
+# Nanoseconds are signed 64-bit numbers in ROS and in every array of times: the year 2262. A message
+# with a later receipt, or one before 0, has an impossible time. It is left out and counted.
+MAX_TIME_NS = 2**63 - 1
 
 
 class StoredMessage(NamedTuple):
@@ -64,6 +69,7 @@ class Storage(ABC):
         start_ns: receipt of the first message; 0 without one.
         end_ns: receipt of the last message.
         metadata: the metadata records.
+        impossible: by topic, how many messages have an impossible time; `messages` leaves them out.
     """
 
     path: Path
@@ -74,6 +80,7 @@ class Storage(ABC):
     start_ns: int = 0
     end_ns: int = 0
     metadata: tuple[Metadatum, ...] = ()
+    impossible: Mapping[str, int] = MappingProxyType({})
 
     @abstractmethod
     def attachments(self) -> Mapping[str, bytes]:
@@ -88,6 +95,8 @@ class Storage(ABC):
         self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """Messages of some channels, received from `start_ns` on and before `end_ns`.
+
+        None has an impossible time.
 
         Raises:
             FileError: if the file cannot be read.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.replay.bag import Bag
+from planner.replay.bag import Bag, impossible_text
 from planner.replay.gaps import Gap
 from planner.replay.report import calls, verdicts
 from planner.replay.report.clock import WorldClock
@@ -112,6 +112,8 @@ def notices_of(
     elif bag.cut_short:
         text = "The recording was cut short: the report covers what was written until then."
         notices.append(Notice(Level.ERROR, text))
+    if bag.impossible:
+        notices.append(Notice(Level.ERROR, f"{impossible_text(bag.impossible)}."))
     if not bag.message_count:
         notices.append(Notice(Level.ERROR, "There is no message in the bag."))
     if judged.agree is False:
