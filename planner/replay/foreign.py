@@ -19,7 +19,7 @@ from planner.replay.definitions import UnreadableError, msg_text, short, standar
 from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked_zstd
 from planner.replay.storage import MAX_TIME_NS, Storage, StoredChannel, StoredMessage
 from planner.world.errors import FileError
-from planner.world.files import parse_yaml, read_text
+from planner.world.files import parse_yaml, read_bytes
 
 # The newest supported version of rosbag2's metadata.yaml.
 NEWEST_METADATA = 9
@@ -53,7 +53,12 @@ def read_description(folder: Path) -> Description:
     path = folder / "metadata.yaml"
     if not path.is_file():
         return Description()
-    document = parse_yaml(read_text(path, MAX_METADATA_BYTES), path)
+    content = read_bytes(path, MAX_METADATA_BYTES)
+    try:
+        document = parse_yaml(content.decode("utf-8"), path)
+    except (FileError, UnicodeDecodeError) as error:
+        reason = error.reason if isinstance(error, FileError) else str(error)
+        raise FileError(path, "", f"is not valid YAML: {short(reason)}") from None
     top = "rosbag2_bagfile_information"
     found = document.get(top) if isinstance(document, dict) else None
     if not isinstance(found, dict):

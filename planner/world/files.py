@@ -118,7 +118,7 @@ def read_bytes(path: Path, max_bytes: int = MAX_DATA_BYTES) -> bytes:
         except OSError as error:
             raise _unreadable(path, error) from None
     if size > max_bytes or len(content) > max_bytes:
-        raise FileError(path, "", f"is larger than {max_bytes} bytes")
+        raise FileError(path, "", f"has more than {max_bytes} bytes")
     return content
 
 

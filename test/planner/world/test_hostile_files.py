@@ -152,7 +152,7 @@ def test_only_a_regular_file_of_its_size_is_read(tmp_path: Path, name: str) -> N
         stream.truncate(1 << 40)
     with pytest.raises(FileError) as error:
         read_document(path)
-    assert str(error.value) == f"{path}: is larger than {limit} bytes"
+    assert str(error.value) == f"{path}: has more than {limit} bytes"
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_path_that_cannot_be_opened_is_one_error(path: str, reason: str) -> No
 
 
 def test_a_file_without_a_size_is_limited_as_it_is_read() -> None:
-    with pytest.raises(FileError, match="is larger than 10 bytes"):
+    with pytest.raises(FileError, match="has more than 10 bytes"):
         read_bytes(Path("/proc/self/status"), 10)
 
 
