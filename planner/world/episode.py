@@ -120,11 +120,11 @@ class Episode(FileModel):
     instruction: Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
     seed: int = 0
     agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MAX_AGENTS)
-    objects: tuple[ObjectPlacement, ...] = Field((), max_length=MAX_THINGS)
+    objects: tuple[ObjectPlacement, ...] = Field(default=(), max_length=MAX_THINGS)
     furniture: dict[EntityName, FurnitureChange] = Field(
         default_factory=dict, max_length=MAX_THINGS
     )
-    initial_state: tuple[Requirement, ...] = Field((), max_length=MAX_THINGS)
+    initial_state: tuple[Requirement, ...] = Field(default=(), max_length=MAX_THINGS)
     evaluation: dict[str, JsonValue] | None = None
     criteria: Criteria | None = None
     checklist: Checklist | None = None

@@ -145,9 +145,9 @@ class Furniture(FileModel):
     color: Color | None = None
     material: Material | None = None
     parts: tuple[Part, ...] = Field(max_length=MAX_PIECE_PARTS)
-    surfaces: tuple[Surface, ...] = Field((), max_length=MAX_PIECE_PARTS)
-    interiors: tuple[Interior, ...] = Field((), max_length=MAX_PIECE_PARTS)
-    joints: tuple[Joint, ...] = Field((), max_length=MAX_PIECE_PARTS)
+    surfaces: tuple[Surface, ...] = Field(default=(), max_length=MAX_PIECE_PARTS)
+    interiors: tuple[Interior, ...] = Field(default=(), max_length=MAX_PIECE_PARTS)
+    joints: tuple[Joint, ...] = Field(default=(), max_length=MAX_PIECE_PARTS)
 
     @model_validator(mode="after")
     def _joints_exist(self) -> Furniture:
@@ -239,9 +239,9 @@ class House(FileModel):
     seed: int | None = None
     foreign: bool = False
     rooms: tuple[Room, ...] = Field(min_length=1, max_length=MAX_ROOMS)
-    doors: tuple[Door, ...] = Field((), max_length=MAX_THINGS)
-    furniture: tuple[Furniture, ...] = Field((), max_length=MAX_THINGS)
-    objects: tuple[ObjectPlacement, ...] = Field((), max_length=MAX_THINGS)
+    doors: tuple[Door, ...] = Field(default=(), max_length=MAX_THINGS)
+    furniture: tuple[Furniture, ...] = Field(default=(), max_length=MAX_THINGS)
+    objects: tuple[ObjectPlacement, ...] = Field(default=(), max_length=MAX_THINGS)
     graph: Graph | None = None
 
     @model_validator(mode="after")
