@@ -42,6 +42,9 @@ CREATE TABLE changes (
   sequence INTEGER PRIMARY KEY, stamp_s REAL NOT NULL, author TEXT NOT NULL, edits TEXT NOT NULL
 );
 """
+# Device and number of each file that a `Store` of this process has open. Whoever else opens and
+# closes one of them takes SQLite's locks from it (https://www.sqlite.org/howtocorrupt.html, 2.2).
+_open_here: list[tuple[int, int]] = []
 _ENTITY = TypeAdapter(Entity)
 _EDITS: TypeAdapter[tuple[Edit, ...]] = TypeAdapter(tuple[Edit, ...])
 
@@ -91,11 +94,14 @@ class Store:
             _check_or_create(self._database, path)
             # The names of the file and of its journal.
             sync_folder(path.parent)
+        self._file = _file_id(path)
+        _open_here.append(self._file)
 
     def close(self) -> None:
         """Closes the file; safe to call twice, and with a full disk."""
         self._sync.close()
         if self._database is not None:
+            _open_here.remove(self._file)
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
             self._database = None
@@ -181,7 +187,8 @@ def read_file(path: Path) -> Content:
     """
     if not path.is_file():
         raise StoreError(f"{path}: there is no such file")
-    require_memory(path)
+    if _file_id(path) not in _open_here:
+        require_memory(path)
     store = Store(path)
     try:
         content = store.read()
@@ -190,6 +197,14 @@ def read_file(path: Path) -> Content:
     if content is None:
         raise StoreError(f"{path}: is empty")
     return content
+
+
+def _file_id(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {error.strerror}") from None
+    return found.st_dev, found.st_ino
 
 
 def write_file(path: Path, content: Content) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -173,3 +175,15 @@ def test_a_killed_new_store_is_known_as_a_memory_by_its_file_alone(tmp_path: Pat
     store.close()
     with pytest.raises(StoreError, match=r"b\.sqlite: is empty"):
         read_file(copy)
+
+
+def test_reading_the_own_store_leaves_it_locked(tmp_path: Path) -> None:
+    path = tmp_path / "a.sqlite"
+    store = Store(path)
+    store.replace(content())  # type: ignore[arg-type]
+    assert read_file(path) == content()
+    # The last one that closes a store deletes its journal, which would still be in use here.
+    code = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM meta')"
+    subprocess.run([sys.executable, "-c", f"{code}; c.close()", path], check=True)
+    assert path.with_name("a.sqlite-wal").exists()
+    store.close()
