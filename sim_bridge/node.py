@@ -9,6 +9,7 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import groupby
 from threading import Thread
+from typing import cast
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.srv import LoadEpisode, StepWorld
@@ -433,8 +434,7 @@ class BridgeNode(Node):
         try:
             # A daemon: a file system that never answers must not keep the process.
             Thread(target=read, name="world", daemon=True).start()
-            opened: Opened = await made  # type: ignore[assignment]
-            return opened
+            return cast("Opened", await made)
         finally:
             self._is_opening = False
 
