@@ -18,6 +18,7 @@ from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
 
+BEGIN = (1.5, 2.0)
 KITCHEN: Vec3 = (1.0, 1.4, 0.0)
 LIVING_ROOM: Vec3 = (6.8, 1.8, 0.0)
 BOOK: Vec3 = (6.6, 3.2, 0.44)
@@ -202,11 +203,11 @@ def test_a_bad_load_is_reported_and_the_old_world_continues(
 
 
 def test_a_world_begins_anew(client: Client) -> None:
-    begin = place_of(client)
+    client.wait(lambda: place_of(client) == BEGIN, "the state of the world just loaded")
     client.start("navigate", LIVING_ROOM).result()
-    assert place_of(client) != begin
+    client.wait(lambda: place_of(client) != BEGIN, "another place")
     assert client.call(Trigger, "/world/restart").success
-    client.wait(lambda: place_of(client) == begin, "the beginning")
+    client.wait(lambda: place_of(client) == BEGIN, "the beginning")
 
 
 def test_a_negative_seed_is_refused(client: Client, world: Path) -> None:
