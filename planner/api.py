@@ -31,6 +31,7 @@ from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
 from planner.skills.eye import load_view_encoder
 from planner.skills.find_model import FindModel
+from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.files import read_text
@@ -97,7 +98,15 @@ def load(name: str | Path) -> Opened:
 
 
 def with_instruction(opened: Opened, instruction: str) -> Episode:
-    """The loaded episode with a task in words; a bare house gets a robot and a person."""
+    """The loaded episode with a task in words; a bare house gets a robot and a person.
+
+    Raises:
+        PlannerError: if there are too many words.
+    """
+    if len(instruction) > MAX_TEXT_LENGTH:
+        raise PlannerError(
+            f"the instruction has {len(instruction)} characters, more than {MAX_TEXT_LENGTH}"
+        )
     episode = opened.episode if opened.has_task else bare_episode(opened.house, 2)
     words = {"instruction": instruction, "evaluation": None, "criteria": None, "task_types": ()}
     return episode.model_copy(update=words)

@@ -22,7 +22,7 @@ from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.movables import Movables
 from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import read_document, read_text
+from planner.world.files import read_bytes, read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
 
@@ -74,10 +74,8 @@ def import_split(
     try:
         dataset = HssdDataset(scenes)
         Movables(objects)
-        digest = hashlib.sha256(file.read_bytes())
-        digest.update(dataset.path.read_bytes())
-    except OSError as error:
-        raise PlannerError(f"{file}: cannot be read: {error.strerror}; {GET}") from None
+        digest = hashlib.sha256(read_bytes(file))
+        digest.update(read_bytes(dataset.path))
     except PlannerError as error:
         raise PlannerError(f"{error}; {GET}") from None
     for folder in (scenes, *objects):
@@ -181,5 +179,5 @@ def _reader() -> str:
     digest = hashlib.sha256()
     for package in ("houses/hssd", "episodes/partnr"):
         for path in sorted((here / package).glob("*.py")):
-            digest.update(path.read_bytes())
+            digest.update(read_bytes(path))
     return digest.hexdigest()

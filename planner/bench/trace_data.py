@@ -33,6 +33,7 @@ from planner.training.traces.record import Provenance, Trace
 from planner.training.traces.recorder import TraceRecorder
 from planner.training.traces.rules import TraceRules, improved
 from planner.world.errors import PlannerError
+from planner.world.files import read_bytes
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.skill import SkillCall
@@ -90,7 +91,7 @@ class TraceRecipe:
         if self.practice:
             # Where the file lies does not matter, what is in it does.
             weights = Path(str(self.options["learned_model"]))
-            found["practice"] = sha256(weights.read_bytes()).hexdigest()[:24]
+            found["practice"] = sha256(read_bytes(weights)).hexdigest()[:24]
         return found
 
 

@@ -6,11 +6,12 @@ of another type: a message for which a function raises one of `MALFORMED` is unr
 
 from __future__ import annotations
 
-import json
 import math
 from typing import Any
 
 from planner.console.table import Json
+from planner.world.errors import FileError
+from planner.world.files import parse_json
 from planner.world.memory_wire import duration_of, stamp_seconds
 
 KINDS = ("room", "furniture", "object", "agent")
@@ -73,8 +74,8 @@ def _place(content: Any) -> dict[str, Json]:
 def task_of(episode_json: str) -> str:
     """The instruction of an episode; "" without one."""
     try:
-        found = json.loads(episode_json) if episode_json else {}
-    except ValueError:
+        found = parse_json(episode_json, "") if episode_json else {}
+    except FileError:
         return ""
     return text(found.get("instruction", "")) if isinstance(found, dict) else ""
 

@@ -21,6 +21,7 @@ from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import NEXT_TO_M, Evaluation, Predicate, Proposition
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_text
 
 _SIGNATURES = """\
 # is_on_top(objects, receptacles, number=1, is_same_receptacle=False)
@@ -107,10 +108,7 @@ def read_correction(path: Path, episode: Episode) -> Correction:
     Raises:
         FileError: with the file, the block and the reason.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    text = read_text(path)
     try:
         parts, skipped = corrected(text)
         evaluation = _evaluation(parts, episode)

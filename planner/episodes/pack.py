@@ -18,7 +18,7 @@ from typing import Literal
 from planner.episodes.episode_file import write_episode
 from planner.world.episode import Episode
 from planner.world.errors import FileError
-from planner.world.files import FileModel, parse_model
+from planner.world.files import FileModel, parse_json, parse_model, read_bytes
 from planner.world.house import House, write_house
 
 SUFFIX = ".json.gz"
@@ -85,7 +85,7 @@ def unpacked(path: Path) -> Path:
     Raises:
         FileError: if the file is not a pack, or the cache cannot be written.
     """
-    content = _content(path)
+    content = read_bytes(path)
     folder = _cache() / sha256(content).hexdigest()[:24]
     if folder.is_dir():
         return folder
@@ -122,25 +122,18 @@ def read_pack(path: Path) -> Pack:
     Raises:
         FileError: if the file is not a pack.
     """
-    return _parsed(path, _content(path))
-
-
-def _content(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    return _parsed(path, read_bytes(path))
 
 
 def _parsed(path: Path, content: bytes) -> Pack:
     decoder = zlib.decompressobj(wbits=31)
     try:
-        text = decoder.decompress(content, MAX_BYTES)
-        document = json.loads(text)
-    except (zlib.error, ValueError, RecursionError) as error:
+        text = decoder.decompress(content, MAX_BYTES).decode("utf-8")
+        if decoder.unconsumed_tail:
+            raise FileError(path, "", f"has more than {MAX_BYTES} bytes")
+        document = parse_json(text, path, max_chars=MAX_BYTES, max_values=MAX_BYTES)
+    except (zlib.error, UnicodeDecodeError) as error:
         raise FileError(path, "", f"is not a pack of episodes: {error}") from None
-    if decoder.unconsumed_tail:
-        raise FileError(path, "", f"has more than {MAX_BYTES} bytes")
     return parse_model(document, Pack, str(path))
 
 

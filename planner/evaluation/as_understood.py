@@ -7,7 +7,6 @@ knows.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -24,7 +23,8 @@ from planner.grounding.records import Grounding, Why
 from planner.grounding.scene import scene_of_state
 from planner.language.goal_form import Goal
 from planner.world.episode import Criteria
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json
 from planner.world.house import House
 from planner.world.instruct import InstructState
 from planner.world.state import WorldState
@@ -77,8 +77,8 @@ def unmet_parts(found: Grounding) -> tuple[str, ...]:
 def read_understood(text: str) -> UnderstoodGoal | None:
     """The goal of an /instruct/status; None if it is not one as understood from words."""
     try:
-        document = json.loads(text) if text else None
-    except ValueError:
+        document = parse_json(text, "") if text else None
+    except FileError:
         return None
     return understood_of(document) if isinstance(document, dict) else None
 

@@ -11,7 +11,6 @@ Times are simulation steps since the start of the episode, positions metres in `
 from __future__ import annotations
 
 import bisect
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,6 +23,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import KnownPredicate
 from planner.world.errors import FileError, from_validation
+from planner.world.files import parse_json, read_lines
 from planner.world.hands import Hand
 from planner.world.vocabulary import AgentKind
 
@@ -303,26 +303,20 @@ def read_traces(path: Path) -> Iterator[EpisodeTrace]:
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
-    try:
-        with path.open(encoding="utf-8") as stream:
-            for number, text in enumerate(stream, start=1):
-                if text.strip():
-                    yield number, _read_line(path, number, text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    for number, line in enumerate(read_lines(path), start=1):
+        if line.strip():
+            yield number, _read_line(path, number, line)
 
 
-def _read_line(path: Path, number: int, text: str) -> Line:
+def _read_line(path: Path, number: int, line: bytes) -> Line:
     try:
-        return LINES.validate_python(json.loads(text))
+        return LINES.validate_python(parse_json(line.decode("utf-8"), path, f"line {number}"))
     except ValidationError as error:
         plain = from_validation(path, error)
         where = plain.field.partition(".")[2]
         raise FileError(path, f"line {number}{'.' if where else ''}{where}", plain.reason) from None
-    except RecursionError:
-        raise FileError(path, f"line {number}", "is nested too deeply") from None
-    except ValueError as error:
-        raise FileError(path, f"line {number}", f"is not well formed: {error}") from None
+    except UnicodeDecodeError as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
 
 
 def _assembled(path: Path, lines: list[Line], number: int) -> EpisodeTrace:

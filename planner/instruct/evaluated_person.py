@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 
 from planner.evaluation.feedback import feedback
 from planner.evaluation.language import read_evaluation
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json
 
 
 def answer_from(goal: str, satisfied: Sequence[bool] | None) -> str:
@@ -23,9 +23,9 @@ def answer_from(goal: str, satisfied: Sequence[bool] | None) -> str:
     if satisfied is None:
         raise PlannerError("the simulated person has heard nothing from the evaluator")
     try:
-        document = json.loads(goal) if goal else {}
-    except ValueError as error:
-        raise PlannerError(f"the goal of the instruction is no JSON: {error}") from None
+        document = parse_json(goal, "the instruction", "goal") if goal else {}
+    except FileError as error:
+        raise PlannerError(f"the goal of the instruction is no JSON: {error.reason}") from None
     if not isinstance(document, dict) or "propositions" not in document:
         raise PlannerError("the simulated person knows only the goal of an episode")
     propositions = read_evaluation(document, "the instruction", "goal").propositions

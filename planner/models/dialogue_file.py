@@ -20,7 +20,7 @@ from planner.models.chat import Speaker
 from planner.models.role import Role
 from planner.models.trace import ModelCall
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel
+from planner.world.files import FileModel, read_lines
 
 DIALOGUE_VERSION = 1
 DIALOGUE_ENDING = ".dialogue.jsonl"
@@ -252,14 +252,10 @@ def dialogue_path(run: Path, stem: str) -> Path:
 
 
 def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
-    try:
-        with path.open(encoding="utf-8") as stream:
-            for number, text in enumerate(stream, start=1):
-                try:
-                    yield number, LINES.validate_json(text)
-                except ValidationError as error:
-                    plain = from_validation(path, error)
-                    where = f"line {number}" + (f".{plain.field}" if plain.field else "")
-                    raise FileError(path, where, plain.reason) from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    for number, line in enumerate(read_lines(path), start=1):
+        try:
+            yield number, LINES.validate_json(line)
+        except ValidationError as error:
+            plain = from_validation(path, error)
+            where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+            raise FileError(path, where, plain.reason) from None

@@ -26,7 +26,7 @@ from planner.models.chat import (
 from planner.models.dialogue_file import DIALOGUE_ENDING, read_dialogue
 from planner.models.role import Role
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel
+from planner.world.files import FileModel, read_lines
 
 VERSION = 1
 _SHOWN_LINES = 30
@@ -165,10 +165,7 @@ def _lines_of(turns: Sequence[_Turn]) -> list[str]:
 
 
 def _of_recording(path: Path) -> tuple[str, list[_Call]]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    lines = list(read_lines(path))
     if not lines:
         raise FileError(path, "", "is empty")
     model, calls = "", []

@@ -7,7 +7,6 @@ files, or from its name if it is not on disk yet; the estimate is printed too.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import re
 import shlex
@@ -17,9 +16,10 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
-from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_model, read_document, read_model
 
 GIB = 1024**3
 UTILIZATION = 0.9
@@ -168,14 +168,10 @@ def size_of(model: str) -> ModelSize:
 
 def _size_of_folder(folder: Path) -> ModelSize:
     path = folder / "config.json"
-    try:
-        document = json.loads(path.read_bytes())
-        # Vision-language models nest the language model's figures one level deeper.
-        config = _Config.model_validate(document.get("text_config") or document)
-    except ValidationError as error:
-        raise from_validation(path, error) from None
-    except (OSError, ValueError, AttributeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    document = read_document(path)
+    # Vision-language models nest the language model's figures one level deeper.
+    nested = document.get("text_config") if isinstance(document, dict) else None
+    config = parse_model(nested or document, _Config, path)
     weights = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     if not weights:
         raise FileError(folder, "", "holds no weights (*.safetensors)")
@@ -266,12 +262,7 @@ def _adapter(text: str) -> tuple[str, Path]:
 
 def _rank_of(folder: Path) -> int:
     path = folder / "adapter_config.json"
-    try:
-        return _Adapter.model_validate_json(path.read_bytes()).r
-    except ValidationError as error:
-        raise from_validation(path, error) from None
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    return read_model(path, _Adapter).r
 
 
 def detect_gpus() -> tuple[float, int]:

@@ -8,7 +8,6 @@ every import of transformers. Used for inference (`in_process_vision`) and train
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from typing import Any
 
 from planner.models.chat import Message, ModelError, Speaker
 from planner.models.picture import Picture
+from planner.world.errors import FileError
+from planner.world.files import read_document
 from planner.world.observation import RgbImage
 
 NEEDS_EXTRA = (
@@ -129,8 +130,8 @@ def load_vision_model(
 
 def _check_folder(folder: Path) -> None:
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        config = read_document(folder / "config.json")
+    except FileError:
         raise ModelError(f"{folder}: is not a model folder: no readable config.json") from None
     kind = config.get("model_type") if isinstance(config, dict) else None
     if kind != MODEL_TYPE:
@@ -140,10 +141,12 @@ def _check_folder(folder: Path) -> None:
 def _template(folder: Path) -> str:
     """The chat template of folders that store it with the processor."""
     try:
-        read = json.loads((folder / "chat_template.json").read_text(encoding="utf-8"))
-        return str(read["chat_template"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise ModelError(f"{folder}: has no chat template") from None
+        read = read_document(folder / "chat_template.json")
+    except FileError:
+        read = None
+    if not isinstance(read, dict) or "chat_template" not in read:
+        raise ModelError(f"{folder}: has no chat template")
+    return str(read["chat_template"])
 
 
 def _adapted(model: Any, adapter: Path) -> Any:

@@ -25,6 +25,7 @@ from planner.replay.trace_calls import add_calls
 from planner.replay.words import RecordedGoal, goal_at, recorded_goals
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import open_regular
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_shipped_episode
 from planner.world.state import WorldState
@@ -128,7 +129,7 @@ def _is_bag(path: Path) -> bool:
 
 def is_state_log(path: Path) -> bool:
     """Whether a file starts as a state log does."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         return b'"record":"world"' in stream.read(2000).replace(b" ", b"")
 
 

@@ -17,6 +17,7 @@ from typing import Annotated, Any, BinaryIO, Literal, TypeAlias
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from planner.world.errors import FileError, from_validation
+from planner.world.files import read_lines
 from planner.world.state import EntityState, WorldState
 
 _STRICT = ConfigDict(extra="forbid", allow_inf_nan=False)
@@ -130,21 +131,18 @@ def _lines(path: Path) -> Iterator[tuple[int, _Line]]:
     at = "line 0"
     episode = ""
     try:
-        with path.open("rb") as stream:
-            for number, text in enumerate(stream, start=1):
-                at = f"{episode}line {number}"
-                if not text.endswith(b"\n"):
-                    raise FileError(path, at, "is cut off")
-                line = _LINES.validate_json(text)
-                if isinstance(line, WorldLine):
-                    episode = f"episode {line.episode_id}, " if line.episode_id else ""
-                yield number, line
+        for number, text in enumerate(read_lines(path), start=1):
+            at = f"{episode}line {number}"
+            if not text.endswith(b"\n"):
+                raise FileError(path, at, "is cut off")
+            line = _LINES.validate_json(text)
+            if isinstance(line, WorldLine):
+                episode = f"episode {line.episode_id}, " if line.episode_id else ""
+            yield number, line
     except ValidationError as error:
         plain = from_validation(path, error)
         where = plain.field.partition(".")[2]
         raise FileError(path, f"{at}{'.' if where else ''}{where}", plain.reason) from None
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
 
 
 def schema_text() -> str:

@@ -21,6 +21,7 @@ from planner.models.dialogue_file import Dialogue, Turn
 from planner.models.replies.turn_grammar import END_OF_TURN
 from planner.training.traces.record import Trace, learned_calls, messages_of
 from planner.world.errors import FileError, from_validation
+from planner.world.files import read_lines
 
 CHATS_ENDING = ".jsonl"
 
@@ -114,12 +115,8 @@ def read_chats(files: Iterable[Path]) -> list[Chat]:
 
 
 def _of_file(path: Path) -> list[Chat]:
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             read = _Line.model_validate_json(line)
         except ValidationError as error:

@@ -22,6 +22,7 @@ import numpy as np
 from planner.training.epm_labels import PHANTOM_SHARE, SampleKind
 from planner.training.frames import shard_path
 from planner.world.errors import FileError
+from planner.world.files import read_lines
 from planner.world.observation import RgbImage
 
 SAMPLES_FILE, TRAIN_FILE = "samples.jsonl", "train.jsonl"
@@ -88,10 +89,10 @@ def write_balanced(root: Path, shards: int, seed: int) -> tuple[dict[str, int], 
     for index in range(shards):
         path = shard_path(root, index) / SAMPLES_FILE
         try:
-            for line in path.read_text(encoding="utf-8").splitlines():
+            for line in read_lines(path):
                 kinds.append(SampleKind(json.loads(line)["kind"]))
-                lines.append(line)
-        except (OSError, ValueError, KeyError, TypeError) as error:
+                lines.append(line.decode("utf-8").rstrip("\n"))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise FileError(path, "", f"cannot be read: {error}") from None
     chosen = balanced(kinds, np.random.default_rng([seed, 5]))
     aside = root / (TRAIN_FILE + ".part")

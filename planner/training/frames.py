@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel, read_lines, read_model
 from planner.world.geometry import Pose, Quaternion, Vec3
 from planner.world.observation import CameraFrame, Intrinsics
 
@@ -177,12 +177,8 @@ def read_shard(folder: Path) -> list[RecordedFrame]:
         FileError: with file, line and reason.
     """
     path = folder / FRAMES_FILE
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             record = FrameRecord.model_validate_json(line)
         except ValidationError as error:

@@ -19,6 +19,7 @@ from planner.planning.llamar.encoder_translator import templates
 from planner.training.translator_pairs import Pair, Pairs
 from planner.world.embedding import Embedder, TransformersEncoder
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_document
 
 if TYPE_CHECKING:
     import torch
@@ -117,10 +118,8 @@ def _check_dimension(encoder: Path, recipe: TranslatorRecipe) -> None:
     path = encoder / "config.json"
     if not path.is_file():
         raise FileError(encoder, "", "is not an encoder of transformers: no config.json")
-    try:
-        size = json.loads(path.read_text(encoding="utf-8")).get("hidden_size")
-    except (OSError, ValueError, AttributeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    document = read_document(path)
+    size = document.get("hidden_size") if isinstance(document, dict) else None
     if size != recipe.dimension:
         reason = f"the encoder has {size} dimensions, expected {recipe.dimension}"
         raise FileError(path, "hidden_size", reason)

@@ -32,6 +32,7 @@ from planner.training.tuning import (
     step_count,
 )
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_lines
 from planner.world.observation import RgbImage
 
 
@@ -86,12 +87,8 @@ def read_conversations(root: Path) -> list[Conversation]:
         FileError: if it is missing or empty, or a line has the wrong format.
     """
     path = root / TRAIN_FILE
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
     found = []
-    for number, line in enumerate(lines, 1):
+    for number, line in enumerate(read_lines(path), 1):
         try:
             read = _Line.model_validate_json(line)
         except ValidationError as error:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_bytes
 
 Vectors = NDArray[np.float32]
 _WORD = re.compile(r"[^\W_]+")
@@ -92,7 +93,7 @@ class SentenceEncoder:
         model, words = folder / "onnx" / "model.onnx", folder / "tokenizer.json"
         # The libraries' errors have no common base class.
         try:
-            content = model.read_bytes()
+            content = read_bytes(model)
             self._session = InferenceSession(content, providers=["CPUExecutionProvider"])
         except Exception as error:
             raise FileError(model, "", f"cannot be read: {error}") from None

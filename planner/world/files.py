@@ -8,11 +8,12 @@ The limits are in docs/robustness.md.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
 import stat
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, Self, TypeVar
 
@@ -25,7 +26,7 @@ from planner.world.errors import FileError, from_validation
 MAX_JSON_BYTES = 16_000_000
 # YAML is read thirty times slower than JSON.
 MAX_YAML_BYTES = 2_000_000
-# Files of lines, which grow with a run, and data sets' own, such as meshes.
+# Data sets' own files, such as meshes, and packed ones.
 MAX_DATA_BYTES = 1 << 30
 # Collections in collections, as of lists in lists.
 MAX_DEPTH = 64
@@ -132,6 +133,25 @@ def read_text(path: Path, max_bytes: int = MAX_JSON_BYTES) -> str:
         return read_bytes(path, max_bytes).decode("utf-8")
     except UnicodeDecodeError as error:
         raise _unreadable(path, error) from None
+
+
+def read_lines(path: Path) -> Iterator[bytes]:
+    """The lines of a regular file with their ends, one at a time; the file may be large.
+
+    Raises:
+        FileError: if it cannot be read, or a line has more than `MAX_JSON_BYTES`.
+    """
+    with open_regular(path) as stream:
+        try:
+            for number in itertools.count(1):
+                line = stream.readline(MAX_JSON_BYTES + 1)
+                if len(line) > MAX_JSON_BYTES:
+                    raise FileError(path, f"line {number}", f"has more than {MAX_JSON_BYTES} bytes")
+                if not line:
+                    return
+                yield line
+        except OSError as error:
+            raise _unreadable(path, error) from None
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:

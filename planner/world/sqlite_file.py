@@ -57,6 +57,8 @@ class SqliteFile(ClosedOnExit):
         try:
             if path is not None and not path.exists():
                 path.touch(mode=0o600)
+            if path is not None and not path.is_file():
+                raise FileError(path, "", "cannot be opened: it is not a regular file")
             self.db = sqlite3.connect(
                 ":memory:" if path is None else f"{path.resolve().as_uri()}?mode=rw",
                 uri=path is not None,

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from planner.parts.check import Finding, Report, Verdict
-from planner.world.errors import FileError, PlannerError
-from planner.world.files import read_model
+from planner.world.errors import PlannerError
+from planner.world.files import read_model, read_text
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.registry import make_backend
 from sim_bridge.ros.backend import RosBackend
@@ -46,17 +46,10 @@ def check_robot(file: Path, urdf: Path | None, *, reach: bool = True) -> Report:
     if urdf is None:
         findings, text = _of_running(file, settings)
     else:
-        findings, text = [], _text(urdf)
+        findings, text = [], read_text(urdf)
     if text:
         findings += of_description(file, settings, text, reach=reach)
     return Report(tuple(findings))
-
-
-def _text(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(file, "", f"cannot be read: {error}") from None
 
 
 # Against a description

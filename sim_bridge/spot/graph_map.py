@@ -13,6 +13,7 @@ from google.protobuf.message import DecodeError
 from shapely.geometry import LineString
 
 from planner.world.errors import FileError
+from planner.world.files import read_bytes
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.options import Zone
 from sim_bridge.spot.convert import pose_of
@@ -158,8 +159,6 @@ def _check_edges(
 
 def _parse(path: Path, kind: Any) -> Any:
     try:
-        return kind.FromString(path.read_bytes())
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+        return kind.FromString(read_bytes(path))
     except DecodeError:
         raise FileError(path, "", f"is no {kind.DESCRIPTOR.name} of GraphNav") from None

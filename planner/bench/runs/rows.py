@@ -20,7 +20,7 @@ from planner.evaluation.progress import Mode
 from planner.planning.axes import Control, MemorySource, Observability, Privilege
 from planner.skills.kind import SkillKind
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel
+from planner.world.files import FileModel, read_lines
 
 ROW_VERSION = 1
 ROWS_NAME = "rows.jsonl"
@@ -136,14 +136,10 @@ def read_rows(path: Path) -> Iterator[Row]:
     Raises:
         FileError: with line, field and reason.
     """
-    try:
-        with path.open("rb") as stream:
-            for number, line in enumerate(stream, start=1):
-                if not line.endswith(b"\n"):
-                    return
-                yield _row(path, number, line)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.endswith(b"\n"):
+            return
+        yield _row(path, number, line)
 
 
 def _row(path: Path, number: int, line: bytes) -> Row:

@@ -14,6 +14,7 @@ from planner.parts.kinds import SUITES
 from planner.planning.learned.tokens import check_classes, names_any, read_tokens
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.files import read_bytes
 from planner.world.nearest import did_you_mean
 from planner.world.share import config_dir
 
@@ -83,7 +84,7 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
             raise episode
         if episode.evaluation is None and episode.criteria is None:
             raise PlannerError(f"{path}: has no evaluation, so nothing can be judged")
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
         found.append(
             SuiteEpisode(
                 path, episode.episode_id, episode.house, episode.seed, episode.instruction, digest

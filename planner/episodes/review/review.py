@@ -16,6 +16,7 @@ from planner.episodes.episode_file import episodes_in
 from planner.episodes.review.verdicts import Verdict, read_verdicts, write_verdicts
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_bytes, read_text
 from planner.world.house_checks import load_episode
 
 
@@ -39,7 +40,7 @@ def episodes_to_review(places: Sequence[Path]) -> list[Reviewed]:
     for path, episode in episodes_in(places):
         if not isinstance(episode, Episode):
             raise episode
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        digest = hashlib.sha256(read_bytes(path)).hexdigest()[:16]
         found.append(Reviewed(path, episode, digest))
     counts = Counter(item.episode.episode_id for item in found)
     twice = next((name for name, count in counts.items() if count > 1), None)
@@ -143,6 +144,6 @@ def _is_ours(path: Path, episode: Episode, verdict: Verdict | None) -> bool:
     if verdict is None:
         return False
     try:
-        return path.read_text("utf-8") == correction_text(episode, skip=True, reason=verdict.remark)
-    except (OSError, UnicodeDecodeError, PlannerError):
+        return read_text(path) == correction_text(episode, skip=True, reason=verdict.remark)
+    except PlannerError:
         return False

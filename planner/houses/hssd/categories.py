@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
+from itertools import chain
 from pathlib import Path
 
 from planner.houses.hssd.dataset import HssdDataset, refuse_pointer
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError
+from planner.world.files import read_lines
 
 FURNITURE_TABLE = "fpmodels-with-decomposed.csv"
 OBJECT_TABLE = "object_categories_filtered.csv"
@@ -50,21 +52,21 @@ def object_classes(dataset: HssdDataset) -> dict[str, str]:
 
 
 def _table(path: Path, column: str) -> dict[str, str]:
+    lines = read_lines(path)
+    head = next(lines, b"")
+    refuse_pointer(path, head)
+    found: dict[str, str] = {}
     try:
-        with path.open("rb") as file:
-            refuse_pointer(path, file.read(64))
-        found: dict[str, str] = {}
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = csv.DictReader(lines)
-            missing = {"id", column} - set(rows.fieldnames or ())
-            if missing:
-                raise FileError(path, "", f"has no column {sorted(missing)[0]!r}")
-            for number, row in enumerate(rows):
-                if number >= _MAX_ROWS:
-                    raise FileError(path, "", f"has more than {_MAX_ROWS} rows")
-                name, class_name = row["id"], row[column]
-                if name and class_name:
-                    found[name.strip()] = "_".join(class_name.split())
-        return found
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        rows = csv.DictReader(line.decode("utf-8") for line in chain([head], lines))
+        missing = {"id", column} - set(rows.fieldnames or ())
+        if missing:
+            raise FileError(path, "", f"has no column {sorted(missing)[0]!r}")
+        for number, row in enumerate(rows):
+            if number >= _MAX_ROWS:
+                raise FileError(path, "", f"has more than {_MAX_ROWS} rows")
+            name, class_name = row["id"], row[column]
+            if name and class_name:
+                found[name.strip()] = "_".join(class_name.split())
+    except (UnicodeDecodeError, csv.Error) as error:
         raise FileError(path, "", f"cannot be read: {error}") from None
+    return found

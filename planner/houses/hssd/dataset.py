@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,7 +11,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import parse_model
+from planner.world.files import parse_json, parse_model, read_text
 
 PARTNR_CONFIG = "hssd-hab-partnr.scene_dataset_config.json"
 _HOW = (
@@ -194,18 +193,9 @@ def read_json(path: Path, model: type[ModelT]) -> ModelT:
     Raises:
         FileError: if it is invalid, or only a Git LFS pointer.
     """
-    try:
-        if path.stat().st_size > _LARGEST_JSON_BYTES:
-            raise FileError(path, "", f"is larger than {_LARGEST_JSON_BYTES >> 20} MB")
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
-    refuse_pointer(path, content)
-    try:
-        document = json.loads(content)
-    except (ValueError, RecursionError) as error:
-        raise FileError(path, "", f"is not well formed: {error}") from None
-    return parse_model(document, model, path)
+    text = read_text(path, _LARGEST_JSON_BYTES)
+    refuse_pointer(path, text.encode())
+    return parse_model(parse_json(text, path, max_chars=_LARGEST_JSON_BYTES), model, path)
 
 
 def refuse_pointer(path: Path, content: bytes) -> None:

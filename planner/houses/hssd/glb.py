@@ -6,7 +6,6 @@ accessor must state, even if the mesh itself is compressed.
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from pydantic import Field
 from planner.houses.hssd.dataset import Lenient, refuse_pointer
 from planner.houses.hssd.transforms import Number3, Wxyz, box_corners, matrix_of
 from planner.world.errors import FileError
-from planner.world.files import parse_model
+from planner.world.files import parse_json, parse_model, read_bytes
 from planner.world.geometry import FloatArray
 
 _MAGIC, _JSON = 0x46546C67, 0x4E4F534A
@@ -158,10 +157,7 @@ def triangles_of(path: Path) -> FloatArray | None:
 
 
 def _read(path: Path) -> tuple[_Gltf, bytes]:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    content = read_bytes(path)
     refuse_pointer(path, content)
     if len(content) < 20 or struct.unpack_from("<I", content)[0] != _MAGIC:
         raise NoGlbError(path, "", "is not a GLB file")
@@ -169,8 +165,8 @@ def _read(path: Path) -> tuple[_Gltf, bytes]:
     if kind != _JSON or 20 + length > len(content):
         raise FileError(path, "", "is an incomplete GLB file")
     try:
-        document = json.loads(content[20 : 20 + length])
-    except (ValueError, RecursionError) as error:
+        document = parse_json(content[20 : 20 + length].decode("utf-8"), path)
+    except UnicodeDecodeError as error:
         raise FileError(path, "", f"is not well formed: {error}") from None
     return parse_model(document, _Gltf, path), content[28 + length :]
 

@@ -19,6 +19,7 @@ from planner.houses.hssd.dataset import refuse_pointer
 from planner.houses.hssd.glb import bounds_of
 from planner.houses.hssd.transforms import MAX_DISTANCE_M, box_corners
 from planner.world.errors import FileError
+from planner.world.files import read_bytes
 from planner.world.geometry import FloatArray
 
 _KINDS: Mapping[str, Literal["slide", "hinge"]] = {
@@ -97,10 +98,7 @@ def read_urdf(path: Path) -> tuple[UrdfLink, ...]:
 
 
 def _root(path: Path) -> ET.Element:
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    content = read_bytes(path)
     refuse_pointer(path, content)
     # XML entities allow a small file to exhaust memory; a URDF has none.
     if len(content) > _LARGEST_BYTES or b"<!DOCTYPE" in content or b"<!ENTITY" in content:

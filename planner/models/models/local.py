@@ -1,11 +1,12 @@
 """Model `local`: transformers in this process, with or without pictures."""
 
-import json
 from pathlib import Path
 
 from planner.models.chat import ChatModel
 from planner.models.part import TEMPERATURE, ModelPart, ModelRequest
 from planner.parts.option import Option
+from planner.world.errors import FileError
+from planner.world.files import read_document
 
 
 def _make(request: ModelRequest) -> ChatModel:
@@ -24,10 +25,10 @@ def _make(request: ModelRequest) -> ChatModel:
 def _kind(folder: Path) -> str:
     """The architecture; "" if the file cannot be read, which loading then reports."""
     try:
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return str(config.get("model_type", ""))
-    except (OSError, ValueError, AttributeError):
+        config = read_document(folder / "config.json")
+    except FileError:
         return ""
+    return str(config.get("model_type", "")) if isinstance(config, dict) else ""
 
 
 MODEL = ModelPart(

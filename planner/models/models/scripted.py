@@ -5,17 +5,14 @@ from pathlib import Path
 from planner.models.chat import ChatModel
 from planner.models.part import ModelPart, ModelRequest
 from planner.models.scripted import ScriptedModel
-from planner.world.errors import FileError
+from planner.world.files import read_text
 
 
 def _make(request: ModelRequest) -> ChatModel:
     path = Path(request.source)
     if path.is_dir():
         path /= f"{request.episode_id}.txt"
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(path, "", f"cannot be read: {error}") from None
+    text = read_text(path)
     return ScriptedModel([part.strip() for part in text.split("\n\n") if part.strip()])
 
 

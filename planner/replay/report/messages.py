@@ -6,7 +6,6 @@ functions raise counts as unreadable.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,8 @@ from planner.evaluation.task_start import verdict_steps
 from planner.memory.wording import read_description
 from planner.replay.live import criteria_of
 from planner.replay.report.document import Level
+from planner.world.errors import FileError
+from planner.world.files import parse_json
 from planner.world.memory_wire import duration_of, stamp_seconds
 
 T = TypeVar("T")
@@ -309,7 +310,10 @@ def _listed(text: str) -> tuple[str, ...]:
     Raises:
         ValueError: if it is anything else.
     """
-    found = json.loads(text)
+    try:
+        found = parse_json(text, "")
+    except FileError as error:
+        raise ValueError(error.reason) from None
     if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
         raise ValueError(f"expected a list of texts, got {text[:40]!r}")
     return tuple(found)

@@ -13,6 +13,7 @@ from planner.training.learned.examples import Example, Left, examples_of
 from planner.training.learned.training import MODEL_FILE
 from planner.training.traces.folder import learnable_path, read_shard
 from planner.world.errors import PlannerError
+from planner.world.files import read_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class NetworkLearner:
             FileError: if the base cannot be read.
         """
         read_planner(self.base)
-        digest = sha256(self.base.read_bytes()).hexdigest()[:16]
+        digest = sha256(read_bytes(self.base)).hexdigest()[:16]
         recipe = {name: v for name, v in asdict(self.recipe).items() if name != "device"}
         return {"base": digest, "recipe": recipe}
 

@@ -32,6 +32,7 @@ from planner.training.learned.reader import (
 from planner.training.learned.tasks import ReaderTask, tasks_of
 from planner.training.traces.folder import read_traces
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_bytes
 
 MODEL_FILE, CHECKPOINT = "planner.safetensors", "reader.npz"
 # A word that fewer instructions have is read as unknown.
@@ -203,7 +204,7 @@ def _digest(path: Path) -> str:
     files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
     found = sha256()
     for file in files:
-        found.update(file.read_bytes())
+        found.update(read_bytes(file))
     return found.hexdigest()[:16]
 
 

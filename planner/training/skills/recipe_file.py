@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from planner.world.errors import FileError
+from planner.world.files import read_document
 
 
 def check_recipe(path: Path, wanted: Mapping[str, object]) -> None:
@@ -18,10 +19,7 @@ def check_recipe(path: Path, wanted: Mapping[str, object]) -> None:
     if not path.exists():
         path.write_text(json.dumps(wanted, indent=1) + "\n", encoding="utf-8")
         return
-    try:
-        known = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FileError(path, "", f"is not JSON: {error}") from None
+    known = read_document(path)
     for name, value in wanted.items():
         got = known.get(name) if isinstance(known, dict) else None
         if got != value:

@@ -6,7 +6,6 @@ shard-00000.jsonl    one `Trace` a line; written as .part and renamed when compl
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from pydantic import Field, ValidationError
 
 from planner.training.traces.record import Trace
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel, parse_json, read_lines, read_model
 
 MANIFEST_FILE = "manifest.json"
 Count = Annotated[int, Field(ge=0)]
@@ -147,20 +146,16 @@ def read_shard(file: Path) -> Iterator[Trace]:
     Raises:
         FileError: naming the line, the field and the reason.
     """
-    try:
-        # Not splitlines: texts may have other marks that it takes for ends of lines.
-        lines = file.read_text(encoding="utf-8").removesuffix("\n").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileError(file, "", f"cannot be read: {error}") from None
-    for number, line in enumerate(lines if lines != [""] else [], start=1):
+    for number, line in enumerate(read_lines(file), start=1):
         try:
-            yield Trace.model_validate(json.loads(line))
+            text = line.decode("utf-8")
+            yield Trace.model_validate(parse_json(text, file, f"line {number}"))
         except ValidationError as error:
             plain = from_validation(file, error)
             where = f"line {number}" + (f".{plain.field}" if plain.field else "")
             raise FileError(file, where, plain.reason) from None
-        except ValueError as error:
-            raise FileError(file, f"line {number}", f"is not JSON: {error}") from None
+        except UnicodeDecodeError as error:
+            raise FileError(file, "", f"cannot be read: {error}") from None
 
 
 def _aside(file: Path) -> Path:

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from planner.world.errors import FileError
+from planner.world.files import read_lines
 
 RECORD, BAG = "console.jsonl", "bag"
 # Orders whose words or motions a trace holds.
@@ -95,17 +96,13 @@ def consents_of(folder: Path) -> Consents:
 
 
 def _lines(path: Path) -> list[_Line]:
-    try:
-        texts = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise FileError(path, "", f"cannot be read: {reason}") from None
+    lines = [line.rstrip(b"\r\n") for line in read_lines(path)]
     found = []
-    for number, text in enumerate(texts, 1):
+    for number, line in enumerate(lines, 1):
         try:
-            found.append(_Line.model_validate_json(text))
+            found.append(_Line.model_validate_json(line))
         except ValidationError as error:
-            if number == len(texts) and not text.endswith("}"):
+            if number == len(lines) and not line.endswith(b"}"):
                 # The process ended within its last line.
                 break
             first = error.errors(include_url=False, include_input=False)[0]

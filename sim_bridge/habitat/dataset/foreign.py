@@ -5,7 +5,6 @@ Nothing of it is copied: our configurations refer to its files in place.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from planner.world.errors import FileError
+from planner.world.files import parse_json, read_bytes, read_text
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
 from sim_bridge.habitat.dataset import configs
@@ -168,13 +168,11 @@ def _write_articulated(
 
 def _renamed(urdf: Path, joints: Mapping[str, str]) -> str:
     try:
-        content = urdf.read_bytes()
+        content = read_bytes(urdf)
         if b"<!" in content.replace(b"<!--", b""):
             raise FileError(urdf, "", "is not a plain URDF")
         robot = ET.fromstring(content)  # noqa: S314 - no entities, see above
-    except OSError as error:
-        raise FileError(urdf, "", f"cannot be read: {error.strerror}") from None
-    except ET.ParseError as error:
+    except (ET.ParseError, RecursionError) as error:
         raise FileError(urdf, "", f"is not well formed: {error}") from None
     links: dict[str, str] = {}
     for joint in robot.findall("joint"):
@@ -246,10 +244,7 @@ def _on_our_floor(body: ForeignBody, floor_m: float) -> configs.Document:
 
 
 def _read(config: Path) -> configs.Document:
-    try:
-        document = json.loads(config.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileError(config, "", f"cannot be read: {error}") from None
+    document = parse_json(read_text(config), config)
     if not isinstance(document, dict):
         raise FileError(config, "", "is not an object")
     return document

@@ -9,6 +9,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_bytes
 from planner.world.geometry import FloatArray
 from sim_bridge.habitat.dataset.meshes import MISSING
 from sim_bridge.habitat.models import BodyModel
@@ -75,13 +76,11 @@ def _add(shown: Scene, file: Path, at: FloatArray, name: str) -> None:
 
 def _read(path: Path) -> ET.Element:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         if b"<!" in content.replace(b"<!--", b""):
             raise FileError(path, "", "is not a plain URDF")
         return ET.fromstring(content)  # noqa: S314 - no entities, see above
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
-    except ET.ParseError as error:
+    except (ET.ParseError, RecursionError) as error:
         raise FileError(path, "", f"is not well formed: {error}") from None
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from planner.world.errors import FileError
+from planner.world.files import parse_json, read_bytes
 from planner.world.geometry import FloatArray
 from planner.world.house import ObjectPlacement
 from sim_bridge.habitat.dataset.axes import points_to_habitat
@@ -62,15 +63,13 @@ def wrapped(path: Path, matrix: FloatArray) -> bytes:
 
 def _read(path: Path) -> tuple[dict[str, Any], bytes]:
     try:
-        content = path.read_bytes()
+        content = read_bytes(path)
         magic, version, _ = _HEADER.unpack_from(content)
         length, kind = _CHUNK.unpack_from(content, _HEADER.size)
         start = _HEADER.size + _CHUNK.size
         if (magic, version, kind) != (b"glTF", 2, b"JSON") or start + length > len(content):
             raise FileError(path, "", "is no GLB file")
-        tree = json.loads(content[start : start + length])
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+        tree = parse_json(content[start : start + length].decode("utf-8"), path)
     except (struct.error, ValueError):
         raise FileError(path, "", "is no GLB file") from None
     if not isinstance(tree, dict):

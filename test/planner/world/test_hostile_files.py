@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,16 @@ from crowded_house import crowded_house
 from hypothesis import given
 from hypothesis import strategies as st
 
+from planner.api import with_instruction
+from planner.bench.runs.rows import read_rows
+from planner.evaluation.trace import read_traces
+from planner.models.dialogue_file import read_dialogue
+from planner.models.recorded import RecordedModel
 from planner.params_file import checked_params_file
 from planner.replay.foreign import MAX_METADATA_BYTES
+from planner.replay.state_log import read_states
+from planner.training.chats import read_chats
+from planner.training.traces.folder import read_shard
 from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -28,6 +37,7 @@ from planner.world.files import (
     parse_yaml,
     read_bytes,
     read_document,
+    read_lines,
 )
 from planner.world.house import (
     MAX_CORNERS,
@@ -39,6 +49,8 @@ from planner.world.house import (
 )
 from planner.world.house_checks import MAX_CHECKED, load_episode, load_house
 from planner.world.house_text import MAX_SIDE_M
+from planner.world.sqlite_file import FileKind, SqliteFile
+from sim_bridge.opening import Opened, bare_episode
 
 DEEP = 200_000
 LAUGHS = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
@@ -172,6 +184,67 @@ def test_a_path_that_cannot_be_opened_is_one_error(path: str, reason: str) -> No
 def test_a_file_without_a_size_is_limited_as_it_is_read() -> None:
     with pytest.raises(FileError, match="has more than 10 bytes"):
         read_bytes(Path("/proc/self/status"), 10)
+
+
+def _deep_line(path: Path) -> None:
+    path.write_text("[" * DEEP + "\n")
+
+
+def _endless_line(path: Path) -> None:
+    with path.open("wb") as stream:
+        stream.truncate(10 << 30)
+
+
+LINES: dict[str, Callable[[Path], Iterable[object]]] = {
+    "traces": read_traces,
+    "states": read_states,
+    "rows": read_rows,
+    "chats": lambda path: read_chats([path]),
+    "shard": read_shard,
+    "dialogue": lambda path: [read_dialogue(path)],
+    "recording": lambda path: [RecordedModel(path)],
+}
+
+
+@pytest.mark.parametrize("read", LINES.values(), ids=LINES)
+@pytest.mark.parametrize(
+    ("make", "reason"),
+    [
+        (os.mkfifo, "cannot be read: it is not a regular file"),
+        (Path.mkdir, "cannot be read: it is not a regular file"),
+        (_deep_line, "line 1"),
+        (_endless_line, f"has more than ({MAX_JSON_BYTES}|{MAX_DATA_BYTES}) bytes"),
+    ],
+)
+def test_a_file_of_lines_has_limits(
+    tmp_path: Path,
+    read: Callable[[Path], Iterable[object]],
+    make: Callable[[Path], object],
+    reason: str,
+) -> None:
+    path = tmp_path / "lines.jsonl"
+    make(path)
+    with pytest.raises(FileError, match=reason):
+        list(read(path))
+
+
+def test_lines_are_read_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes("a\u2028b\r\n\nlast".encode())
+    assert list(read_lines(path)) == ["a\u2028b\r\n".encode(), b"\n", b"last"]
+
+
+def test_a_database_is_a_regular_file(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(FileError, match="cannot be opened: it is not a regular file"):
+            SqliteFile(path, FileKind("a store", 1, 1, "CREATE TABLE a (b);\n"))
+
+
+def test_an_instruction_without_end_is_refused(small_house: House) -> None:
+    opened = Opened(small_house, bare_episode(small_house, 1), 0)
+    with pytest.raises(PlannerError, match="has 1000000 characters, more than 10000"):
+        with_instruction(opened, "x" * 1_000_000)
 
 
 def test_a_parameter_file_has_the_same_limits(tmp_path: Path) -> None:

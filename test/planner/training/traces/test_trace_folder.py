@@ -120,7 +120,7 @@ def test_a_line_that_is_no_trace_is_named(
 def test_a_broken_line_is_named(tmp_path: Path) -> None:
     folder = TraceFolder(tmp_path, RECIPE, 1)
     shard_file(tmp_path, 0).write_text(f'{make().model_dump_json()}\n{{"version": 1,\n')
-    with pytest.raises(FileError, match="line 2: is not JSON"):
+    with pytest.raises(FileError, match="line 2: is not well formed"):
         folder.finish()
 
 
