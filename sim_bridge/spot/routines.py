@@ -19,6 +19,8 @@ from sim_bridge.spot.walking import bearing, navigate, turn
 
 TIMEOUT_S = 12.0
 DWELL_S = 0.25
+# How long after a grasp the robot may take to report what its gripper holds.
+FELT_S = 1.0
 # A pixel measures the surface of a thing, not its centre.
 SURFACE_M = 0.3
 # Heights of the hand for looking, as shares of the default and last the maximum.
@@ -49,9 +51,11 @@ def routine(
 # The arm
 
 
-def _await(robot: Robot, done: Callable[[], bool], phase: str) -> Check:
+def _await(
+    robot: Robot, done: Callable[[], bool], phase: str, within_s: float = TIMEOUT_S
+) -> Check:
     """Waits until a condition is met; returns whether it was in time."""
-    until_s = robot.clock_s() + TIMEOUT_S
+    until_s = robot.clock_s() + within_s
     while robot.clock_s() < until_s:
         yield phase, 0.5
         # A late answer is requested again; a lost link ends the routine from outside.
@@ -183,8 +187,9 @@ def _grasp(
         state = robot.link.pick_state(number)
         if "SUCCEEDED" in state or "FAILED" in state or "NO_SOLUTION" in state or "LOST" in state:
             break
-    # The gripper's content is only in the next tick's state.
-    yield "grasping", 0.9
+    # The gripper's content is in a later state, which may take some time to come.
+    if "NO_SOLUTION" not in state:
+        yield from _await(robot, lambda: _holds(robot), "grasping", FELT_S)
     return state
 
 
@@ -208,9 +213,15 @@ def _pick(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
     yield from _face(robot, target_m)
     text = ""
     for _ in range(robot.options.grasp_tries):
-        picture, pixel = yield from _find(robot, target_m, primitive.tolerance_m)
-        text = yield from _grasp(robot, picture, pixel)
-        if "SUCCEEDED" in text and _holds(robot):
+        try:
+            picture, pixel = yield from _find(robot, target_m, primitive.tolerance_m)
+            text = yield from _grasp(robot, picture, pixel)
+        except Ended:
+            # What is not at its place any more may be in the hand.
+            if not _holds(robot):
+                raise
+        # The gripper was empty: whatever was reported, it has closed on the thing.
+        if _holds(robot):
             robot.link.keep_held()
             yield from _stow(robot)
             return success("picked", rounded_m(target_m))

@@ -27,7 +27,8 @@ from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
-from sim_bridge.spot.emulator.machine import Motors, Posture
+from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
+from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.options import emulated
 
 
@@ -144,6 +145,46 @@ def test_a_grasp_that_slips_is_tried_again_and_a_third_failure_is_reported(
     on = Primitive(PrimitiveName.PLACE, middle, relation=Relation.ON)
     placed = finish(spot, spot.start(ROBOT, on))
     assert placed.succeeded, placed
+
+
+def test_a_grasp_that_is_felt_late_is_no_empty_hand(
+    spot: SpotBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The state in which the gripper holds something comes 0.7 s after the grasp's end."""
+    _, middle = far_thing(spot)
+    holds = Machine.holds.fget
+    assert holds is not None
+    since_s: list[float] = []
+
+    def late(self: Machine) -> bool:
+        if holds(self):
+            since_s.append(self.now_s)
+        return bool(since_s) and self.now_s - since_s[0] > 0.7 and holds(self)
+
+    monkeypatch.setattr(Machine, "holds", property(late))
+    picked = finish(spot, spot.start(ROBOT, Primitive(PrimitiveName.PICK, middle)))
+    assert picked.succeeded, picked
+    assert emulator_of(spot).machine.carriable
+
+
+def test_a_grasp_that_failed_by_its_feedback_and_closed_has_taken_the_thing(
+    spot: SpotBackend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, middle = far_thing(spot)
+    tell = SpotLink.pick_state
+    monkeypatch.setattr(
+        SpotLink, "pick_state", lambda *asked: tell(*asked).replace("SUCCEEDED", "FAILED")
+    )
+    picked = finish(spot, spot.start(ROBOT, Primitive(PrimitiveName.PICK, middle)))
+    assert picked.succeeded, picked
+
+
+def test_what_a_call_of_the_robot_fails_with_is_told_in_our_words(spot: SpotBackend) -> None:
+    _, middle = far_thing(spot)
+    trouble(spot, TroubleKind.FAIL, method="ManipulationApi", code="INTERNAL", count=9)
+    picked = finish(spot, spot.start(ROBOT, Primitive(PrimitiveName.PICK, middle)))
+    assert picked.code is PrimitiveCode.BACKEND_FAULT
+    assert picked.text.startswith("the call did not get through; check the network")
 
 
 def test_three_slips_fail(spot: SpotBackend) -> None:
