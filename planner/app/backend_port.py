@@ -39,6 +39,10 @@ class BackendPort:
         """What the backend lets the agent sense now."""
         return self._backend.observe(self._agent, cameras)
 
+    def holding(self) -> bool | None:
+        """Whether the body feels something in its hand."""
+        return self._backend.observe(self._agent, ()).holding
+
     def start(self, primitive: Primitive) -> int:
         """Starts a primitive; a refusal appears as its polled result."""
         return self._backend.start(self._agent, primitive)

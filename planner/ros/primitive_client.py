@@ -35,6 +35,7 @@ from planner.world.primitive import (
     PrimitiveResult,
     PrimitiveStatus,
 )
+from planner.world.reported import read_holding
 
 # Wall seconds: timeout for a bridge that is not discovered yet, and for its answer.
 WAIT_FOR_BRIDGE_S = 5.0
@@ -145,6 +146,7 @@ class PrimitiveClient:
         self._next = 0
         self._checked_s = 0.0
         self._base: tuple[Pose, float] | None = None
+        self._holding: bool | None = None
 
     @property
     def agent(self) -> str:
@@ -170,6 +172,10 @@ class PrimitiveClient:
             PlannerError: for a camera that the body lacks, or a picture that cannot be read.
         """
         return self._senses.observe(cameras)
+
+    def holding(self) -> bool | None:
+        """What the newest result says of the hand; None before the first, or if it does not."""
+        return self._holding
 
     def now_s(self) -> float:
         """Seconds on the node's clock."""
@@ -203,7 +209,7 @@ class PrimitiveClient:
 
     def forget(self) -> None:
         """Drops the agent's pose and what it sensed: the world was reset."""
-        self._base = None
+        self._base = self._holding = None
         self._senses.forget()
 
     def destroy(self) -> None:
@@ -258,6 +264,7 @@ class PrimitiveClient:
     def _finish(self, task: _Task, result: PrimitiveResult) -> None:
         if task.result is None and not self._waits(task, result):
             task.result = _despite_outage(task, result)
+            self._holding = read_holding(result.evidence)
             self._wake()
 
     def _waits(self, task: _Task, result: PrimitiveResult) -> bool:

@@ -13,7 +13,9 @@ from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.primitive_messages import result_message
 from planner.world.bounds import OutOfBounds
 from planner.world.geometry import Pose
+from planner.world.observation import Observation
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from planner.world.reported import holding_evidence
 
 
 class PrimitiveServer(GoalServer):
@@ -50,15 +52,23 @@ class PrimitiveServer(GoalServer):
         )
 
     def finish(
-        self, goal: Goal, result: PrimitiveResult, stamp_s: float, base: Pose | None
+        self, goal: Goal, result: PrimitiveResult, stamp_s: float, seen: Observation | None
     ) -> None:
-        """Ends a goal; its client gets the result, with the body's pose in `map` where it is known.
+        """Ends a goal; its client gets the result with the body's pose and what its hand feels.
 
-        What comes next starts from that pose. Feedback may come behind the result, or be dropped.
+        What comes next starts from there. Feedback may come behind the result, or be dropped.
+
+        Args:
+            goal: to be ended.
+            result: as the world reports it.
+            stamp_s: of the end, on the world's clock.
+            seen: what the body senses then; None if it is not there any more.
         """
-        message = result_message(replace(result, ended_s=stamp_s))
-        if base is not None:
-            message.pose = stamped_pose(stamp_s, "map", base)
+        felt = {} if seen is None else holding_evidence(holds=seen.holding)
+        ended = replace(result, ended_s=stamp_s, evidence={**result.evidence, **felt})
+        message = result_message(ended)
+        if seen is not None:
+            message.pose = stamped_pose(stamp_s, "map", seen.base)
         self.conclude(
             goal,
             message,

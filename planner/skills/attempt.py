@@ -44,6 +44,8 @@ Report = Callable[[SkillCall, SkillResult], None]
 _GRACE_S = 2.0
 # Bridges refuse longer ones (`longest_primitive_s`); calls of many primitives may take longer.
 _LONGEST_S = 600.0
+# What a body with one hand says of it by refusing.
+_ONE_HAND = {PrimitiveCode.HAND_FULL: True, PrimitiveCode.HAND_EMPTY: False}
 _OUT_OF_HAND = (PrimitiveCode.TOO_FAR, PrimitiveCode.NO_LINE_OF_SIGHT)
 
 
@@ -90,6 +92,7 @@ class Attempt:
         window: the current step's range of the whole call's progress.
         wakes_s: the world time being waited for; 0 = none.
         ended_s: end of the newest primitive, which may be ahead of a node's clock.
+        reaches_for: the thing that it picks.
     """
 
     scene: Scene
@@ -105,6 +108,7 @@ class Attempt:
     window: tuple[float, float] = (0.0, 1.0)
     wakes_s: float = 0.0
     ended_s: float = 0.0
+    reaches_for: str = ""
 
     # Reading
 
@@ -187,6 +191,7 @@ class Attempt:
             # Read it now: the belief may have changed during the walk.
             seen = class_at(self.belief, primitive.target_m)
             primitive = replace(primitive, thing_class=seen)
+        was_full = port.holding()
         self.handle = port.start(replace(primitive, timeout_s=min(left_s, _LONGEST_S)))
         self.primitives += 1
         while (status := port.poll(self.handle)).result is None:
@@ -195,6 +200,7 @@ class Attempt:
             yield phase, self.share(status.progress)
         self.handle = None
         result = status.result
+        self._feel(primitive, result, was_full=was_full)
         views = primitive.views_rad
         self.scene.team.pointed(port.agent, views[-1][1] if views and result.succeeded else None)
         self.ended_s = result.ended_s or 0.0
@@ -203,6 +209,29 @@ class Attempt:
         if result.code is PrimitiveCode.TIMED_OUT or port.now_s() > self.deadline_s + _GRACE_S:
             raise TookTooLongError
         return result
+
+    def _feel(self, done: Primitive, result: PrimitiveResult, *, was_full: bool | None) -> None:
+        """Learns from the body what the agent holds: results and beliefs may be wrong.
+
+        Args:
+            done: the primitive that ended.
+            result: how.
+            was_full: whether something was felt in the hand before; None = unknown.
+        """
+        scene, able = self.scene, self.scene.capabilities
+        if PrimitiveName.PICK not in able.primitives:
+            return
+        holds = _ONE_HAND.get(result.code) if able.hands == 1 else None
+        if holds is None:
+            holds = scene.port.holding()
+        if holds is None:
+            return
+        reaching = done.name is PrimitiveName.PICK
+        grasped = result.code is not PrimitiveCode.HAND_FULL and not was_full
+        if reaching and self.reaches_for and grasped:
+            scene.team.reaches(scene.agent, self.reaches_for, done.hand or Hand.RIGHT)
+        now_s = scene.port.now_s()
+        scene.team.feels(scene.agent, self.hands, now_s, holds=holds, reaching=reaching)
 
     @property
     def is_waiting(self) -> bool:

@@ -261,7 +261,7 @@ class SkillExecutor:
         self._result = replace(
             result,
             evidence={**result.evidence, "primitives": str(attempt.primitives)},
-            hands=attempt.hands,
+            hands=attempt.hands if self._scene.team.knows_hands(self.agent) else None,
             duration_s=round(max(0.0, now_s - attempt.started_s), 3),
             ended_s=now_s,
         )

@@ -22,6 +22,10 @@ from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import Relation
 
 _MAX_SPOTS = 8
+# A hand that closed on the thing all the same has taken it.
+_MISTAKEN = frozenset(
+    {PrimitiveCode.GRASP_FAILED, PrimitiveCode.NOTHING_THERE, PrimitiveCode.HAND_FULL}
+)
 # After these failures another spot may work.
 _SPOT_TROUBLE = frozenset(
     {
@@ -91,9 +95,10 @@ def _pick(attempt: Attempt, thing: Target, *, free: bool) -> Routine:
         hand=attempt.hand_for(thing.name),
     )
     phase = f"picking {thing.name}"
+    attempt.reaches_for = thing.name
     for _ in range(1 + options.pick_retries):
         result = yield from reach_into(attempt, primitive, phase, piece, free=free)
-        if result.code is not PrimitiveCode.GRASP_FAILED:
+        if result.code is not PrimitiveCode.GRASP_FAILED or thing.name in attempt.held:
             break
         phase = f"picking {thing.name} again"
     return _picked(attempt, thing, result, piece, primitive.hand)
@@ -107,13 +112,15 @@ def _picked(
     hand: Hand | None,
 ) -> SkillResult:
     agent, team = attempt.scene.agent, attempt.scene.team
-    if result.succeeded:
+    if result.succeeded or (result.code in _MISTAKEN and thing.name in attempt.held):
         hands = with_thing(attempt.hands, hand or Hand.RIGHT, thing.name)
         team.picked(agent, hands, thing.name, attempt.scene.port.now_s())
         done = attempt.success(result.position_m or rounded_m(thing.point_m))
         return _with_hand(attempt, done, hand, f"{thing.name} is in")
     if result.code is PrimitiveCode.HAND_FULL:
-        team.hands_unknown(agent)
+        if None in attempt.hands:
+            team.hands_unknown(agent)
+        return attempt.failure(SkillCode.ALREADY_HOLDING, attempt.already_holding())
     if result.code is PrimitiveCode.NOTHING_THERE:
         return not_grounded(thing.point_m, **attempt.evidence)
     if result.code is PrimitiveCode.CLOSED:
@@ -165,6 +172,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
     relation = arguments.relation or Relation.ON
     attempt.evidence.update(object=thing.name, furniture=target.name, relation=str(relation))
     found = _spots(attempt, target, relation, arguments.reference)[:_MAX_SPOTS]
+    hand = attempt.hand_for(thing.name)
     troubles: list[PrimitiveResult] = []
     full: set[str] = set()
     for spot in found:
@@ -175,7 +183,12 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
                 continue
         result = yield from _place_at(attempt, arguments, spot, free=free)
         if result.succeeded:
-            return _placed(attempt, thing, target, spot, relation, result)
+            return _placed(attempt, arguments, spot, result, hand)
+        if thing.name not in attempt.held and result.code is not PrimitiveCode.HAND_EMPTY:
+            # It has let go of the thing, whatever went wrong then.
+            let_go = _placed(attempt, arguments, spot, result, hand)
+            failed = failure(result, target.name, **attempt.evidence)
+            return replace(failed, position_m=let_go.position_m)
         if result.code not in _SPOT_TROUBLE:
             if result.code is PrimitiveCode.HAND_EMPTY:
                 attempt.scene.team.hands_unknown(attempt.scene.agent)
@@ -262,18 +275,14 @@ def _floor_spots(
 
 
 def _placed(
-    attempt: Attempt,
-    thing: Target,
-    target: Target,
-    spot: Spot,
-    relation: Relation,
-    result: PrimitiveResult,
+    attempt: Attempt, arguments: Arguments, spot: Spot, result: PrimitiveResult, hand: Hand | None
 ) -> SkillResult:
+    thing, target = _target(arguments.thing), _target(arguments.target)
     position_m = result.position_m or rounded_m(spot.point_m)
     parent = target.piece.name if target.piece is not None else target.name
     now_s = attempt.scene.port.now_s()
+    relation = arguments.relation or Relation.ON
     effect = Effect(thing.name, parent, relation, position_m, now_s)
-    hand = attempt.hand_for(thing.name)
     hands = with_thing(attempt.hands, hand or Hand.RIGHT, None)
     attempt.scene.team.placed(attempt.scene.agent, hands, effect)
     done = attempt.success(position_m, part=spot.part)

@@ -32,6 +32,12 @@ class PrimitivePort(Protocol):
             PlannerError: for a camera that the body lacks, or where there are no pictures.
         """
 
+    def holding(self) -> bool | None:
+        """Whether the body felt something in its hand when its newest primitive had ended.
+
+        None = unknown.
+        """
+
     def start(self, primitive: Primitive) -> int:
         """Starts a primitive; a refusal appears as its polled result."""
 

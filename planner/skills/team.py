@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.compass import Heading
 from planner.world.geometry import Vec3
-from planner.world.hands import Hands
+from planner.world.hands import Hand, Hands, held_things, with_thing
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.vocabulary import Relation
 
@@ -49,6 +49,8 @@ class Team:
     def __init__(self) -> None:
         self._effects: dict[str, Effect] = {}
         self._hands: dict[str, Hands] = {}
+        self._reached: dict[str, tuple[str, Hand]] = {}
+        self._strange: set[str] = set()
         self._actions: dict[str, deque[Action]] = {}
         self._tilts_rad: dict[str, float] = {}
         self._headings: dict[str, deque[Heading]] = {}
@@ -64,6 +66,8 @@ class Team:
         """Clears everything."""
         self._effects.clear()
         self._hands.clear()
+        self._reached.clear()
+        self._strange.clear()
         self._actions.clear()
         self._tilts_rad.clear()
         self._headings.clear()
@@ -73,6 +77,8 @@ class Team:
     def picked(self, agent: str, hands: Hands, thing: str, now_s: float) -> None:
         """An agent picked up an object; `hands` is what it holds now."""
         self._hands[agent] = hands
+        self._reached.pop(agent, None)
+        self._strange.discard(agent)
         self._effects[thing] = Effect(thing, agent, Relation.HELD, None, now_s)
 
     def placed(self, agent: str, hands: Hands, effect: Effect) -> None:
@@ -80,9 +86,45 @@ class Team:
         self._hands[agent] = hands
         self._effects[effect.thing] = effect
 
+    def reaches(self, agent: str, thing: str, hand: Hand) -> None:
+        """An agent reaches for an object: what its hand closes on is that one."""
+        self._reached[agent] = (thing, hand)
+
+    def feels(self, agent: str, hands: Hands, now_s: float, *, holds: bool, reaching: bool) -> None:
+        """Corrects what an agent is believed to hold by what its body feels.
+
+        Args:
+            agent: whose body it is.
+            hands: what it is believed to hold.
+            now_s: when it was felt.
+            holds: whether it feels something in any hand.
+            reaching: whether it reached for something just now. What a hand holds may be felt a
+                moment later than a grasp ends, so that only a later empty hand is certain.
+        """
+        self._strange.discard(agent)
+        held = held_things(hands)
+        if not holds:
+            if not reaching:
+                self._reached.pop(agent, None)
+            if held:
+                self._hands[agent] = (None,) * len(hands)
+            for thing in held:
+                self._effects.pop(thing, None)
+        elif not held:
+            thing, hand = self._reached.get(agent, ("", Hand.RIGHT))
+            if thing:
+                self.picked(agent, with_thing(hands, hand, thing), thing, now_s)
+            else:
+                self._hands.pop(agent, None)
+                self._strange.add(agent)
+
     def hands_unknown(self, agent: str) -> None:
-        """The content of the hands turned out to be different."""
+        """What each of several hands holds turned out to be different."""
         self._hands.pop(agent, None)
+
+    def knows_hands(self, agent: str) -> bool:
+        """Whether it is known what an agent holds: no hand is full of what nobody knows."""
+        return agent not in self._strange
 
     def hands(self, agent: str, belief: Belief, count: int = 1) -> Hands:
         """What an agent holds: according to its own skills, or else the belief."""

@@ -1,7 +1,9 @@
-"""What a world says that a skill changed, where that cannot be concluded from the call.
+"""What a world says in the evidence of a result, beyond its code.
 
-It is in the evidence of a result under `CHANGED`, as JSON by entity:
-`{"fire_1": {"states": {"burning": false}}}`.
+Under `CHANGED`, what a skill changed, where that cannot be concluded from the call, as JSON by
+entity: `{"fire_1": {"states": {"burning": false}}}`. Under `HAND_HOLDS`, whether the body feels
+something in its hand, `yes` or `no`: a result may have failed and the hand have closed. Under
+`REASON`, the word for why a safety rule refused.
 """
 
 from __future__ import annotations
@@ -16,6 +18,9 @@ from planner.world.state import EntityState
 from planner.world.vocabulary import Relation
 
 CHANGED = "changed"
+HAND_HOLDS = "hand_holds"
+REASON, OPERATOR_REFUSED = "reason", "REFUSED"
+_FELT = {"yes": True, "no": False}
 
 
 class Change(BaseModel):
@@ -61,6 +66,21 @@ def read_changes(evidence: Mapping[str, str]) -> Mapping[str, Change]:
         return _CHANGES.validate_json(text)
     except ValidationError as error:
         raise from_validation(f"evidence {CHANGED}", error) from None
+
+
+def holding_evidence(*, holds: bool) -> dict[str, str]:
+    """The evidence that says whether a body feels something in its hand."""
+    return {HAND_HOLDS: next(word for word, felt in _FELT.items() if felt is holds)}
+
+
+def read_holding(evidence: Mapping[str, str]) -> bool | None:
+    """Whether the body felt something in its hand at the end; None = the result does not say."""
+    return _FELT.get(evidence.get(HAND_HOLDS, ""))
+
+
+def operator_refused(evidence: Mapping[str, str]) -> bool:
+    """Whether the operator was asked and refused: asked again, they would be pestered."""
+    return evidence.get(REASON) == OPERATOR_REFUSED
 
 
 def _change(before: EntityState, after: EntityState) -> Change:

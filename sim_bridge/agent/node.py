@@ -352,10 +352,11 @@ class AgentInterface:
             status = active.job.status
             if status.result is not None:
                 known = self.agent in self._runtime.agents
-                base = self._runtime.sense(self.agent, ()).base if known else None
-                if base is not None:
+                seen = self._runtime.sense(self.agent, ()) if known else None
+                if seen is not None:
+                    base = seen.base
                     self._server.feedback(active.goal, status.phase, status.progress, now_s, base)
-                self._server.finish(active.goal, status.result, now_s, base)
+                self._server.finish(active.goal, status.result, now_s, seen)
         self._active = [p for p in self._active if not p.job.status.done]
         if self._active and self._feedback.due(now_s):
             base = self._runtime.sense(self.agent, ()).base
