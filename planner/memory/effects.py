@@ -1,13 +1,13 @@
 """What a skill that succeeded did to the world, for cameras may miss it (PARTNR-5.3).
 
-A failure changes nothing. Agents and floors are no entities of the list: what is about them
-is left out, except as parents.
+A failure changes nothing, but a hand may have closed or opened all the same (`felt`). Agents and
+floors are no entities of the list: what is about them is left out, except as parents.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from planner.memory.entity_list import EntityList
@@ -18,7 +18,7 @@ from planner.parts.kinds import SKILLS
 from planner.world.catalogue import default_catalogue, has_slices
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
-from planner.world.hands import Hand, hand_holding
+from planner.world.hands import Hand, hand_holding, held_things
 from planner.world.house import House
 from planner.world.reported import Change, read_changes
 from planner.world.skill import SkillCall, SkillResult
@@ -72,6 +72,50 @@ def effects(
     removed = [o for o in found if o.kind is OperationKind.REMOVE]
     added = [o for o in found if o.kind is OperationKind.ADD]
     return [*removed, *last.values(), *added]
+
+
+def felt(
+    agent: str,
+    result: SkillResult,
+    entities: EntityList,
+    layout: House,
+    base_m: Vec3 | None,
+    done: Collection[int | None] = (),
+) -> list[Operation]:
+    """The operations by which what an agent holds agrees with what its result says of its hands.
+
+    Nothing for a result that does not know, or that names what the memory does not.
+
+    Args:
+        agent: whose hands.
+        result: of its call.
+        entities: the memory's list.
+        layout: of the house.
+        base_m: where the agent stands: what its hand lost is on the floor there, unless the result
+            says where. None: it stays where it was last known.
+        done: entities of which other operations say where they are.
+    """
+    hands = result.hands or ()
+    names = held_things(hands)
+    if not hands or any(entities.named(name) is None for name in names):
+        return []
+    operations = []
+    for entity in entities.entities:
+        held = entity.picked and entity.parent == agent
+        if entity.is_furniture or entity.entity_id in done or held is (entity.name in names):
+            continue
+        if not held:
+            operations.append(_taken(entity, agent, hand_holding(hands, entity.name)))
+            continue
+        where = result.position_m or base_m or entity.position_m
+        openness = {e.name: e.openness for e in entities.entities if e.openness is not None}
+        on = support_of(layout, where, None, openness)
+        piece = entities.named(on.parent) if on.parent is not None else None
+        number = piece.entity_id if piece is not None else None
+        text = f"{describe(entity.class_name, entity.states, '', number)} {PLACED}"
+        states = entity.states
+        operations.append(_update(entity, text, where, on.parent, on.relation, on.room, states))
+    return operations
 
 
 def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
@@ -173,12 +217,14 @@ def _picked(done: _Call, index: int) -> list[Operation]:
     thing = done.thing(index)
     if thing is None or thing.is_furniture:
         return []
+    return [_taken(thing, done.agent, hand_holding(done.hands, done.call.arguments[index] or ""))]
+
+
+def _taken(thing: Entity, agent: str, hand: Hand | None) -> Operation:
+    """A thing is in an agent's hand; None = in which one is not known."""
     text = f"{describe(thing.class_name, thing.states)} {PICKED}"
-    taken = _update(thing, text, thing.position_m, done.agent, Relation.HELD, None, thing.states)
-    if taken.facts is None:
-        return [taken]
-    facts = replace(taken.facts, hand=hand_holding(done.hands, done.call.arguments[index] or ""))
-    return [replace(taken, facts=facts)]
+    taken = _update(thing, text, thing.position_m, agent, Relation.HELD, None, thing.states)
+    return replace(taken, facts=None if taken.facts is None else replace(taken.facts, hand=hand))
 
 
 def _put_down(done: _Call, effect: PutDown) -> list[Operation]:

@@ -14,7 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.memory.effects import effects
+from planner.memory.effects import effects, felt
 from planner.memory.entity_list import EntityList, Outcome, Provenance
 from planner.memory.graph import AgentBelief, BeliefBuilder
 from planner.memory.index import EntityIndex
@@ -223,12 +223,15 @@ class Memory:
     def note_result(
         self, agent: str, call: SkillCall, result: SkillResult, ended_s: float
     ) -> MemoryChange | None:
-        """Learns from a skill call that ended; only success changes anything."""
+        """Learns from a skill call that ended: what it did, and what the agent holds now."""
         self._last_action[agent] = self._with_numbers(call)
         self._advance(ended_s)
-        known = self._agents.get(agent) if self._foreign_names else None
-        near_m = known.position_m if known is not None else None
+        known = self._agents.get(agent)
+        base_m = known.position_m if known is not None else None
+        near_m = base_m if self._foreign_names else None
         made = effects(agent, call, result, self._list, self.layout, near_m)
+        done = {operation.entity_id for operation in made}
+        made += felt(agent, result, self._list, self.layout, base_m, done)
         if not made:
             return None
         provenance = Provenance(ended_s, f"{agent} {call.name}", Source.INFERRED, agent)

@@ -8,6 +8,7 @@ import pytest
 from memory_samples import layout_of
 
 from planner.memory.memory import EditError, Memory
+from planner.memory.support import surface_point
 from planner.memory.updater import Facts, Operation
 from planner.parts.calls import parse_call
 from planner.world.belief import Source
@@ -58,6 +59,41 @@ def test_pick_and_place_move_a_thing(memory: Memory) -> None:
     assert (cup.parent, cup.relation, cup.room) == ("table_1", Relation.ON, "hall_0")
     assert table.box.contains(cup.position_m, 0.01)
     assert memory.belief(6.0).nodes["agent_0"].holding is None
+
+
+def test_a_hand_that_closed_or_opened_by_itself_is_believed(memory: Memory) -> None:
+    memory.observe(Observation.at_rest(1.0, base=Pose.planar(1.0, 1.0, 0.0)))
+    failed = SkillResult.failure(SkillCode.NOT_GROUNDED, "No object found.")
+    assert do(memory, "Pick[cup_0]", failed) == []
+    assert do(memory, "Pick[cup_0]", replace(failed, hands=("cup_0",))) == [
+        "Update Object.102 (picked): cup"
+    ]
+    assert memory.belief(6.0).nodes["agent_0"].holding == "cup_0"
+    assert do(memory, "Navigate[table_1]", replace(OK, hands=("cup_0",))) == []
+    # Nobody knows what one hand holds, or calls it by a name that is not the memory's.
+    assert do(memory, "Navigate[table_1]") == []
+    assert do(memory, "Navigate[table_1]", replace(OK, hands=("mug_7",))) == []
+    lost = do(memory, "Navigate[table_1]", replace(OK, hands=(None,)))
+    assert lost == ["Update Object.102: cup"]
+    cup = memory.belief(6.0).nodes["cup_0"]
+    assert (cup.parent, cup.relation) == (f"floor_{cup.room}", Relation.ON)
+    assert cup.position_m == (1.0, 1.0, 0.0)
+    assert memory.belief(6.0).nodes["agent_0"].holding is None
+
+
+def test_what_a_place_that_failed_let_go_of_is_where_it_was_to_be(memory: Memory) -> None:
+    memory.observe(Observation.at_rest(1.0))
+    do(memory, "Pick[cup_0]")
+    table = memory.layout.furniture_by_name["table_1"]
+    at_m = surface_point(table, Relation.ON)
+    failed = SkillResult.failure(SkillCode.BACKEND_FAULT, "The arm does not answer.")
+    do(
+        memory,
+        "Place[cup_0, on, table_1, None, None]",
+        replace(failed, hands=(None,), position_m=at_m),
+    )
+    cup = memory.belief(6.0).nodes["cup_0"]
+    assert (cup.parent, cup.relation, cup.position_m) == ("table_1", Relation.ON, at_m)
 
 
 def test_what_becomes_slices_is_gone_and_what_has_none_is_sliced(memory: Memory) -> None:
