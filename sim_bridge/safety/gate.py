@@ -182,6 +182,11 @@ class SafetyGate:
         if not why:
             self._launch(entry)
             return handle
+        cannot = self._verdicts.cannot(agent, primitive)
+        if cannot is not None:
+            self._finish_status(entry, cannot)
+            self.refused(agent, entry.name, cannot.text)
+            return handle
         self.questions.ask(agent, handle, primitive, why, self.options.approval.timeout_s)
         self._note(agent, primitive.name, False, f"waits for approval: {why}", Rule.APPROVAL)
         return handle

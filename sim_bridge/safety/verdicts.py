@@ -8,6 +8,7 @@ from dataclasses import replace
 from planner.world.primitive import (
     MAX_DRIVE_S,
     Primitive,
+    PrimitiveCode,
     PrimitiveName,
     PrimitiveResult,
     all_primitives,
@@ -152,6 +153,19 @@ class Verdicts:
         if not approval.where.holds(simulated=simulated) or primitive.name not in ARM:
             return ""
         return guard.approvals.reason(primitive, person_near=self._people.near(agent))
+
+    def cannot(self, agent: str, primitive: Primitive) -> PrimitiveResult | None:
+        """The result of what a hand cannot do as it is; None if it may, or one of several can.
+
+        The operator is not asked about that.
+        """
+        holds, able = self._backend.observe(agent, ()).holding, self._backend.capabilities(agent)
+        if able.hands == 1 and primitive.name in (PrimitiveName.PICK, PrimitiveName.PLACE):
+            if holds and primitive.name == PrimitiveName.PICK:
+                return PrimitiveResult(PrimitiveCode.HAND_FULL, "the hand already holds something")
+            if not holds and primitive.name == PrimitiveName.PLACE:
+                return PrimitiveResult(PrimitiveCode.HAND_EMPTY, "the hand holds nothing")
+        return None
 
     def why_stop(self, agent: str, guard: Guard, *, reaches: bool) -> Concern | None:
         """Why an agent has to stop; None if it may go on.

@@ -64,7 +64,7 @@ def test_rule_14_an_approval_of_what_the_robot_refuses_is_no_success() -> None:
 
 def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> None:
     cup, bowl = CUP, replace(PICK, thing_class="bowl")
-    gate, _ = made(options())
+    gate, robot = made(options())
 
     def waits(primitive: Primitive) -> bool:
         waiting = gate.poll(gate.start(ROBOT, primitive)).phase == "waiting for approval"
@@ -85,6 +85,7 @@ def test_rule_14_the_first_grasp_of_a_class_is_approved_and_no_further_one() -> 
     assert not waits(cup)
     assert waits(bowl)
     assert waits(PICK), "nobody knows what it is"
+    robot.held = True
     assert waits(replace(cup, name=PrimitiveName.PLACE))
 
 

@@ -20,7 +20,7 @@ from walker import (
     result,
 )
 
-from planner.world.primitive import PrimitiveCode
+from planner.world.primitive import PrimitiveCode, PrimitiveName
 from sim_bridge.control import Command
 from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.gate import SafetyGate
@@ -236,3 +236,21 @@ def test_rule_14_an_agent_s_question_is_not_answered_as_another_s() -> None:
     assert why == f"question {asked(gate).question_id} is of {ROBOT}; nothing was approved"
     gate.cancel(cup)
     assert result(gate, cup).code is PrimitiveCode.CANCELED
+
+
+def test_rule_14_the_operator_is_not_asked_about_what_the_hand_cannot_do() -> None:
+    """A pick with a full hand, however often it is sent, and a place with an empty one."""
+    gate, robot = made(options())
+    robot.held = True
+    for _ in range(3):
+        refused = result(gate, gate.start(ROBOT, CUP))
+        assert (refused.code, gate.asked(ROBOT)) == (PrimitiveCode.HAND_FULL, None)
+    place = replace(CUP, name=PrimitiveName.PLACE, thing_class="")
+    gate.start(ROBOT, place)
+    assert asked(gate).primitive == place
+    gate.answers.refuse(ROBOT)
+    robot.held = False
+    empty = result(gate, gate.start(ROBOT, place))
+    assert (empty.code, gate.asked(ROBOT)) == (PrimitiveCode.HAND_EMPTY, None)
+    assert robot.told == []
+    assert gate.take_receipts()[-1].reason == empty.text
