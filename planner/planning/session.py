@@ -11,7 +11,8 @@ from planner.planning.planner import AgentResult, Context, Decision, Exchange, P
 from planner.planning.session_world import Event, Status, World
 from planner.world.errors import PlannerError
 from planner.world.instruct import InstructionCode
-from planner.world.skill import SkillCall, SkillName
+from planner.world.reported import operator_refused
+from planner.world.skill import SkillCall, SkillName, SkillResult
 
 Ask = Callable[[str], Awaitable[str | None]]
 # Called with an agent and whether its next call is being decided, which lockstep waits for.
@@ -66,6 +67,9 @@ class Session:
         self._running: dict[str, SkillCall] = {}
         self._ended: dict[str, AgentResult] = {}
         self._done: set[str] = set()
+        # What the operator refused is not asked again in the same task.
+        self._refused: dict[tuple[str, SkillCall], SkillResult] = {}
+        self._refused_again: list[AgentResult] = []
         self.decisions = self.cycle = self.calls = self.failed = 0
         self.evidence: dict[str, str] = {}
 
@@ -98,7 +102,7 @@ class Session:
                 end = self._end(decision)
                 if end is not None:
                     return end
-                self._start(decision, idle)
+                refused_again = self._start(decision, idle)
                 if decision.question and self._ask is not None:
                     answer = await self._ask(decision.question)
                     self._answers += (Exchange(decision.question, answer),)
@@ -108,6 +112,10 @@ class Session:
                 if 0 < self._max_cycles <= self.cycle and not self._running:
                     text = f"the limit of {self._max_cycles} cycles is reached"
                     return self._outcome(InstructionCode.CALL_LIMIT, text)
+                if refused_again:
+                    # Nothing was started that could end.
+                    await asyncio.sleep(0)
+                    continue
             if not await self._world.next_event(or_belief_change=bool(self._idle())):
                 text = "the world's time is used up"
                 return self._outcome(InstructionCode.STEP_LIMIT, text)
@@ -156,7 +164,9 @@ class Session:
             return self._outcome(code, "the planner asks back", decision.question)
         return None
 
-    def _start(self, decision: Decision, idle: Sequence[str]) -> None:
+    def _start(self, decision: Decision, idle: Sequence[str]) -> bool:
+        """Starts calls; returns whether one was answered here, as the operator refused it."""
+        refused_again = False
         if decision.calls:
             self.cycle += 1
         if not self._max_cycles or self.cycle <= self._max_cycles:
@@ -168,16 +178,22 @@ class Session:
             for agent, call in calls.items():
                 self._start_call(agent, call)
             # Some calls end immediately.
+            refused_again = bool(self._refused_again)
             self._collect()
             if decision.calls:
                 self._report(decision.thought)
         self._set_turns([agent for agent in idle if agent not in self._running], False)
+        return refused_again
 
     def _start_call(self, agent: str, call: SkillCall) -> None:
         self.calls += call.name != SkillName.DONE
         self._running[agent] = call
         self._world.on_event(Event(self._world.now_s, agent, call))
-        self._world.start(agent, call)
+        refused = self._refused.get((agent, call))
+        if refused is None:
+            self._world.start(agent, call)
+        else:
+            self._refused_again.append(AgentResult(agent, call, refused, self._world.now_s))
 
     def _report(self, plan: str) -> None:
         calls = {agent: str(self._running.get(agent, "")) for agent in self._task.agents}
@@ -186,12 +202,16 @@ class Session:
     def _collect(self) -> bool:
         """Passes ended calls to the planner; returns whether there were any."""
         order = self._task.agents.index
-        ended = tuple(sorted(self._world.take_results(), key=lambda one: order(one.agent)))
+        results = [*self._world.take_results(), *self._refused_again]
+        self._refused_again.clear()
+        ended = tuple(sorted(results, key=lambda one: order(one.agent)))
         for one in ended:
             del self._running[one.agent]
             self._world.on_event(Event(one.ended_s, one.agent, one.call, one.result))
             if not one.result.succeeded:
                 self.failed += 1
+            if operator_refused(one.result.evidence):
+                self._refused[one.agent, one.call] = one.result
             if one.call.name != SkillName.DONE:
                 self._ended[one.agent] = one
             elif one.result.succeeded:

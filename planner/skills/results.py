@@ -9,6 +9,7 @@ from dataclasses import replace
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
+from planner.world.reported import REASON
 from planner.world.skill import SkillCode, SkillResult
 
 TOOK_TOO_LONG = "Skill took too long to finish."
@@ -62,6 +63,8 @@ def failure(result: PrimitiveResult, what: str, **evidence: str) -> SkillResult:
     Codes for an invalid request or a broken world become the backend's fault, since no planner can
     avoid them.
     """
+    if reason := result.evidence.get(REASON):
+        evidence[REASON] = reason
     meaning = _MEANINGS.get(result.code)
     if meaning is None:
         sentence = f"The world could not do it: {result.text}."

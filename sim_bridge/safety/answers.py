@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import PrimitiveName, PrimitiveResult
+from planner.world.reported import OPERATOR_REFUSED
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Outcome
 from sim_bridge.safety.approvals import in_map
@@ -110,7 +111,7 @@ class Answers:
 
     def _refused(self, agent: str) -> Outcome:
         text = "the operator refused it"
-        question = self._end(agent, Ending.REFUSED, Rule.APPROVAL, "REFUSED", text)
+        question = self._end(agent, Ending.REFUSED, Rule.APPROVAL, OPERATOR_REFUSED, text)
         name = "" if question is None else question.primitive.name
         return Outcome(True, f"{name} was refused")
 

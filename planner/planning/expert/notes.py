@@ -12,6 +12,7 @@ from planner.planning.expert.facts import Facts, Spot
 from planner.planning.planner import AgentResult
 from planner.world.geometry import Vec3
 from planner.world.hands import Hands
+from planner.world.reported import operator_refused
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.state_skills import state_skill
 from planner.world.vocabulary import Relation
@@ -260,7 +261,8 @@ class Notes:
     def _failed(self, ended: AgentResult) -> None:
         call, code = ended.call, ended.result.code
         self.at.pop(ended.agent, None)
-        if code in FAULTS:
+        refused = operator_refused(ended.result.evidence)
+        if code in FAULTS and not refused:
             self.faults += 1
             self.last_fault = f"{call}: {ended.result.text}"
             return
@@ -275,7 +277,8 @@ class Notes:
         if call.name == SkillName.NAVIGATE:
             key = f"{ended.agent} reach {thing}"
         self.tries[key] += 1
-        self.why[target] = self.why[thing] = f"{call}: {ended.result.text}"
+        why = "the operator refused it" if refused else ended.result.text
+        self.why[target] = self.why[thing] = f"{call}: {why}"
         if code is SkillCode.BLOCKED:
             self.blocked[ended.agent] += 1
         elif code is SkillCode.TIMED_OUT and call.name in _WALKING:
@@ -289,7 +292,7 @@ class Notes:
             self._closed(call, target)
         if code in (SkillCode.UNKNOWN_ENTITY, SkillCode.NOT_GROUNDED) and self.tries[key] > 1:
             self.gone[target] = ended.ended_s
-        hopeless = code in HOPELESS or self.tries[key] >= MAX_TRIES
+        hopeless = refused or code in HOPELESS or self.tries[key] >= MAX_TRIES
         if call.name == SkillName.PLACE:
             if code is SkillCode.NO_PLACEMENT and call.arguments[2] is not None:
                 self.full.add(call.arguments[2])

@@ -177,6 +177,26 @@ class Forgets(Around):
             self._show(self.toy.belief())
 
 
+def test_what_the_operator_refused_is_not_asked_again_in_the_same_task(toy_world: Make) -> None:
+    toy = toy_world()
+    refused = SkillResult.failure(SkillCode.NOT_ALLOWED, "The agent is not allowed to move.")
+    refused = replace(refused, evidence={"reason": "REFUSED"})
+    asked: list[str] = []
+
+    def operator(_agent: str, call: SkillCall) -> SkillResult | None:
+        if call.name != SkillName.PICK:
+            return None
+        asked.append(str(call))
+        return refused
+
+    toy.fault = operator
+    task = task_of(toy, CUP_TO_COUCH, "agent_0")
+    outcome = run(Expert(task), Around(toy), task)
+    assert asked == ["Pick[cup_0]"]
+    assert outcome.code is InstructionCode.GAVE_UP
+    assert outcome.text.endswith("Pick[cup_0]: the operator refused it")
+
+
 def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
     around = Forgets(toy_world(), again=True)
     task = task_of(around.toy, CUP_TO_COUCH)
