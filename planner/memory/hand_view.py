@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.world.geometry import Pose
-from planner.world.observation import CameraFrame, Observation, Sighting
+from planner.world.observation import CameraFrame, Grip, Observation, Sighting
 
 CAMERA = "hand"
-# Below this opening the gripper holds an object: an empty one rests open on every backend.
-HOLDING_MAX_OPENING = 0.05
 
 
 def hand_observation(
@@ -21,7 +19,7 @@ def hand_observation(
     odom: Pose,
     hand: Pose,
     optical: Pose | None,
-    opening: float,
+    grip: Grip,
     sightings: Sequence[Sighting] | None = None,
 ) -> Observation:
     """One exposure of the hand's camera, or what is seen without one.
@@ -34,7 +32,7 @@ def hand_observation(
         odom: its odometry frame in `map`.
         hand: its hand in `map`.
         optical: the camera's optical frame in `map`; None = there is no camera.
-        opening: of the gripper, 0 closed to 1 open.
+        grip: of the hand.
         sightings: what the agent sees, from a world without pictures.
     """
     in_base = base.inverse()
@@ -47,8 +45,8 @@ def hand_observation(
         angular_rad_s=0.0,
         hand=in_base.compose(hand),
         joints={},
-        gripper_opening=opening,
-        holding=opening < HOLDING_MAX_OPENING,
+        gripper_opening=grip.opening,
+        holding=grip.holding,
         cameras={} if frame is None else {CAMERA: frame},
         optical={} if optical is None else {CAMERA: in_base.compose(optical)},
         sightings=sightings,

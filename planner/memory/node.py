@@ -57,9 +57,10 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.observation import Observation
+from planner.world.observation import Grip, Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind
+from planner.world.wire import grip_record
 
 # How often agents are looked for, and walking agents are told anew, wall seconds; and each how
 # many times how the node is.
@@ -100,7 +101,7 @@ class MemoryNode(ManagedNode):
         self._pending: dict[str, tuple[Exposure | Seen, float]] = {}
         # Agents whose picture the updater's thread has.
         self._looking: set[str] = set()
-        self._hands: dict[str, float] = {}
+        self._grips: dict[str, Grip] = {}
         self._still = StillWorld()
         self._truth_s = 0.0
         self._make_publishers()
@@ -386,8 +387,7 @@ class MemoryNode(ManagedNode):
             self._look(agent, exposure)
 
         def on_hand(message: JointState) -> None:
-            if message.position:
-                self._hands[agent] = float(message.position[0])
+            self._grips[agent] = grip_record(message) or self._grips.get(agent, Grip())
 
         self._inputs[agent] = (
             CameraInput(self, agent, CAMERA, self._wanted_pictures(), is_due, on_exposure)
@@ -495,7 +495,7 @@ class MemoryNode(ManagedNode):
             odom=odom,
             hand=hand,
             optical=optical,
-            opening=self._hands.get(agent, 1.0),
+            grip=self._grips.get(agent, Grip()),
             sightings=sightings,
         )
 

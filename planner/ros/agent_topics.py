@@ -172,12 +172,13 @@ class AgentTopics:
             self._joints.publish(_joint_state(observation.stamp_s, observation.joints))
 
     def publish_hand(self, observation: Observation) -> None:
-        """The gripper's opening, 0 closed to 1 open, if it changed."""
+        """The gripper's opening, 0 closed to 1 open, and whether it holds, if that changed."""
         hand = (observation.gripper_opening, observation.holding)
         if hand != self._hand:
             self._hand = hand
-            joints = {"gripper": observation.gripper_opening}
-            self._gripper.publish(_joint_state(observation.stamp_s, joints))
+            message = _joint_state(observation.stamp_s, {"gripper": observation.gripper_opening})
+            message.effort = [float(observation.holding)]
+            self._gripper.publish(message)
 
     def publish_battery(self, stamp_s: float, share: float) -> None:
         """The state of charge, 0 to 1, NaN if unknown; currents are not measured."""

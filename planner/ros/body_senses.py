@@ -17,7 +17,8 @@ from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.memory_wire import stamp_seconds
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import CameraFrame, Grip, Observation
+from planner.world.wire import grip_record
 
 
 class BodySenses:
@@ -28,7 +29,7 @@ class BodySenses:
         self._node, self._agent, self._known = node, agent, tuple(cameras)
         self._odometry: Odometry | None = None
         self._joints: dict[str, float] = {}
-        self._gripper = 1.0
+        self._grip = Grip()
         self._tree: FrameTree | None = None
         self._inputs: dict[str, CameraInput] = {}
         self._exposures: dict[str, Exposure] = {}
@@ -67,9 +68,8 @@ class BodySenses:
             angular_rad_s=float(twist.angular.z),
             hand=base.inverse().compose(hand),
             joints=dict(self._joints),
-            gripper_opening=self._gripper,
-            # The topics say how far it is open: closed with nothing in it looks the same.
-            holding=self._gripper < 1.0,
+            gripper_opening=self._grip.opening,
+            holding=self._grip.holding,
             cameras=frames,
             optical=self._optical(tree, base, stamp_s),
         )
@@ -139,5 +139,4 @@ class BodySenses:
         self._joints = dict(zip(message.name, map(float, message.position), strict=False))
 
     def _on_gripper(self, message: JointState) -> None:
-        if message.position:
-            self._gripper = float(message.position[0])
+        self._grip = grip_record(message) or self._grip

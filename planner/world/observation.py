@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,13 @@ class CameraFrame:
     instances: InstanceImage | None
     intrinsics: Intrinsics
     pose: Pose
+
+
+class Grip(NamedTuple):
+    """How far a gripper is open, 0 closed to 1 open, and whether it feels something in it."""
+
+    opening: float = 1.0
+    holding: bool = False
 
 
 @record

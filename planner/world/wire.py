@@ -14,12 +14,13 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.hands import Hands
 from planner.world.look import take_look
-from planner.world.observation import Intrinsics
+from planner.world.observation import Grip, Intrinsics
 from planner.world.second_guess import take_guesses
 from planner.world.state import EntityState, WorldState
 from planner.world.state_updates import StateUpdate
 from planner.world.vocabulary import EntityKind, Relation
 
+_CLOSED = 0.05
 # The constants KIND_* of EntityState.msg.
 _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
 # The constants SOURCE_* of WorldGraphNode.msg; its KIND_* are those of EntityState.msg.
@@ -127,6 +128,19 @@ def hands_record(message: Any) -> Hands:
     if hasattr(message, "hands"):
         return tuple(str(name) or None for name in message.hands)
     return (str(message.holding),) if message.holding else ()
+
+
+def grip_record(message: Any) -> Grip | None:
+    """The grip in a sensor_msgs/JointState of `gripper_state`; None if it has no position.
+
+    In bags of before it has no effort either: there a closed gripper counts as one that holds.
+    """
+    if not len(message.position):
+        return None
+    opening = float(message.position[0])
+    if len(message.effort):
+        return Grip(opening, float(message.effort[0]) > 0.0)
+    return Grip(opening, opening < _CLOSED)
 
 
 def intrinsics_of(message: Any) -> Intrinsics:

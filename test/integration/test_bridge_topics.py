@@ -287,7 +287,7 @@ def test_a_late_joiner_gets_what_stands(client: Client) -> None:
         battery = client.hear(BatteryState, f"/{agent}/battery_state", LATCHED)
         assert battery.percentage == 1.0
         gripper = client.hear(JointState, f"/{agent}/gripper_state", LATCHED)
-        assert list(gripper.position) == [1.0]
+        assert (list(gripper.position), list(gripper.effort)) == ([1.0], [0.0])
     state = client.wait(lambda: whole_state(client), "a keyframe")
     assert {entity.name for entity in state.entities} >= {"cup_0", "table_0", *AGENTS}
     assert state.header.frame_id == "map"

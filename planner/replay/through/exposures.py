@@ -25,7 +25,7 @@ from planner.world.errors import PlannerError
 from planner.world.frame_links import FrameLinks
 from planner.world.geometry import Pose
 from planner.world.memory_wire import sightings_record
-from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.observation import CameraFrame, Grip, Intrinsics, Observation
 from planner.world.picture_codec import decode_colour, decode_depth, decode_instances
 
 # Exposures that wait for their missing pictures; older ones are dropped.
@@ -73,7 +73,7 @@ class Observer:
     def __init__(self, frames: FrameLinks, intrinsics: Mapping[str, Intrinsics]) -> None:
         """Takes the frames, and the intrinsics of each agent's camera."""
         self._frames, self._lenses = frames, intrinsics
-        self.hands: dict[str, float] = {}
+        self.grips: dict[str, Grip] = {}
         self.unreadable: Counter[str] = Counter()
 
     def observation(self, exposure: Exposure) -> Observation | None:
@@ -108,7 +108,7 @@ class Observer:
             odom=odom,
             hand=hand,
             optical=optical,
-            opening=self.hands.get(agent, 1.0),
+            grip=self.grips.get(agent, Grip()),
             sightings=sightings,
         )
 

@@ -233,7 +233,7 @@ class _Run:
         elif isinstance(event, StaticTransformsReceived):
             self._frames.add_static(event.links)
         elif isinstance(event, GripperReceived):
-            self._observer.hands[event.agent] = event.opening
+            self._observer.grips[event.agent] = event.grip
         elif isinstance(event, TransformsReceived):
             self._on_links(event)
         else:

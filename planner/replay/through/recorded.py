@@ -18,11 +18,12 @@ from planner.world.episode import MAX_AGENTS
 from planner.world.errors import FileError, PlannerError
 from planner.world.frame_links import is_ours
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
+from planner.world.observation import Grip
 from planner.world.serialized import first_stamp_of, stamp_of
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import WorldState
 from planner.world.topics import SIGHTINGS as SIGHTINGS_TOPIC
-from planner.world.wire import graph_record
+from planner.world.wire import graph_record, grip_record
 
 LINKS, FIXED_LINKS = "/tf", "/tf_static"
 CHANGES, LISTS, GRAPHS = "/memory/updates", "/memory/entities", "/world_graph"
@@ -75,11 +76,11 @@ class PictureReceived:
 
 @dataclass(frozen=True, slots=True)
 class GripperReceived:
-    """The opening of an agent's gripper, 0 to 1."""
+    """The state of an agent's gripper."""
 
     received_ns: int
     agent: str
-    opening: float
+    grip: Grip
 
 
 @dataclass(frozen=True, slots=True)
@@ -355,8 +356,8 @@ def _picture(agent: str, kind: str, raw: RawMessage) -> Event:
 
 
 def _hand(agent: str, raw: RawMessage) -> Event | None:
-    position = raw.content().position
-    return GripperReceived(raw.received_ns, agent, float(position[0])) if len(position) else None
+    grip = grip_record(raw.content())
+    return None if grip is None else GripperReceived(raw.received_ns, agent, grip)
 
 
 def _result(raw: RawMessage) -> Event:
