@@ -68,7 +68,7 @@ def test_a_goal_that_nobody_attends_is_refused_and_says_what_to_do(
     assert result.code == PrimitiveCode.NOT_ALLOWED
     assert "run `planner attend agent_0`" in result.text
     evidence = {item.key: item.value for item in result.evidence}
-    assert (result.rule, evidence) == (8, {"reason": "NOT_ATTENDED"})
+    assert (result.rule, evidence["reason"]) == (8, "NOT_ATTENDED")
     client.wait(lambda: refusals(receipts), "the receipt")
     assert refusals(receipts)[-1].message == result.text
 
