@@ -20,7 +20,6 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 from planner.world.robot_picture import CameraNews, RobotPicture
-from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.external.options import ExternalOptions, default_external
@@ -32,6 +31,7 @@ from sim_bridge.external.readings import (
     moment_at,
     posed_picture,
 )
+from sim_bridge.one_robot import OneRobot
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
 
@@ -49,7 +49,7 @@ _SAME_S = 1e-4
 _CLAW = "arm_f1x"
 
 
-class ExternalBackend:
+class ExternalBackend(OneRobot):
     """One robot driven by other software; see `sim_bridge.backend.Backend` and `Supervised`.
 
     Standard types do not report power and lease: the outcomes of its Trigger services count until
@@ -61,8 +61,8 @@ class ExternalBackend:
     def __init__(self, listener: RobotListener, options: ExternalOptions | None = None) -> None:
         """Subscribes with `listener`, which it closes in the end."""
         self.options = options or default_external()
+        super().__init__()
         self._listener = listener
-        self._agent = ""
         self._begun_s = -math.inf
         # By camera: when its frames were last known, and why its last picture could not be read.
         self._posed_s: dict[str, float] = {}
@@ -72,21 +72,13 @@ class ExternalBackend:
 
     # Episodes and time
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The one robot, once an episode is loaded."""
-        return (self._agent,) if self._agent else ()
-
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads a layout once the robot was received; nothing of the robot changes.
 
         Raises:
             PlannerError: if nothing is received, or frames are not as expected.
         """
-        if len(episode.agents) != 1:
-            raise PlannerError(
-                f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
-            )
+        self._check_team(episode)
         del house, seed  # the real world cannot be reset
         self._wait_for_it()
         self._agent = episode.agents[0].uid
@@ -117,10 +109,7 @@ class ExternalBackend:
 
     def step(self, dt_s: float) -> None:
         """Time passes by itself."""
-        if not (math.isfinite(dt_s) and dt_s > 0):
-            raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
-        if not self._agent:
-            raise PlannerError("no episode is loaded")
+        self._check_step(dt_s)
 
     def close(self) -> None:
         """Stops receiving; the robot stays as it is."""
@@ -259,14 +248,6 @@ class ExternalBackend:
         claw = next((v for name, v in readings.joints.items() if name.endswith(_CLAW)), 0.0)
         return min(1.0, max(0.0, claw / -1.5708))
 
-    def world_state(self) -> WorldState | None:
-        """None: ground truth of a real world is unknown."""
-        return None
-
-    def _check_agent(self, agent: str) -> None:
-        if not agent or agent != self._agent:
-            raise PlannerError(f"there is no agent {agent!r}; there are {', '.join(self.agents)}")
-
     def _check_camera(self, agent: str, camera: str) -> None:
         if camera not in self.options.cameras:
             raise PlannerError(f"{agent} has no camera {camera!r}")
@@ -331,16 +312,6 @@ class ExternalBackend:
         """Has spot_ros2 take the lease; the gate lets a person do so, at the second request."""
         self._check_agent(agent)
         return self._trigger("take_lease")
-
-    def dock(self, agent: str) -> Handle | None:
-        """None: the other software docks it."""
-        self._check_agent(agent)
-        return None
-
-    def undock(self, agent: str) -> Handle | None:
-        """None: the other software docks it."""
-        self._check_agent(agent)
-        return None
 
     def stow(self, agent: str, within_s: float) -> Outcome:
         """Folds the arm of a claimed robot."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,6 @@ from planner.world.primitive import (
     PrimitiveResult,
     PrimitiveStatus,
 )
-from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.house_ground import HouseGround
@@ -32,6 +30,7 @@ from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.map_model import MapModel
+from sim_bridge.one_robot import OneRobot
 from sim_bridge.refusals import refusal_of
 from sim_bridge.ros.arm import carry
 from sim_bridge.ros.driving import WALKING
@@ -72,7 +71,7 @@ class _Running:
     status: PrimitiveStatus
 
 
-class RosBackend:
+class RosBackend(OneRobot):
     """One robot; see `sim_bridge.backend.Backend` and `sim_bridge.safety.health.Supervised`.
 
     All calls come from the bridge's thread and none waits for the robot, but `reset` and what says
@@ -91,6 +90,7 @@ class RosBackend:
         safety: SafetyOptions | None = None,
     ) -> None:
         """Talks to the robot through `port`, which it closes in the end."""
+        super().__init__()
         self.options = options or default_ros()
         self.safety = safety or default_safety()
         self.port = port
@@ -99,7 +99,6 @@ class RosBackend:
         self.held: Held | None = None
         self._model: Model | None = None
         self._map: MapModel | None = None
-        self._agent = ""
         self._handles: list[_Running] = []
         self._current: Handle | None = None
         self._paused = False
@@ -113,11 +112,6 @@ class RosBackend:
 
     # Episodes and time
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The one robot, once an episode is loaded."""
-        return (self._agent,) if self._agent else ()
-
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads a layout once the robot is heard; nothing of the robot changes.
 
@@ -125,10 +119,7 @@ class RosBackend:
             PlannerError: if the robot is not heard, its description lacks a joint or link of the
                 settings, its map does not show the house, or the episode is not of it.
         """
-        if len(episode.agents) != 1:
-            raise PlannerError(
-                f"{episode.title}: one robot is one agent, not {len(episode.agents)}"
-            )
+        self._check_team(episode)
         # As a simulator does it: this raises where the episode's things are not of this house.
         KinematicWorld(HouseGround(house), episode, seed, default_catalogue(), default_options())
         known = MapModel(house, episode, seed, self.safety, body=self.body)
@@ -148,10 +139,7 @@ class RosBackend:
 
     def step(self, dt_s: float) -> None:
         """Looks at the robot and continues its primitive; time passes by itself."""
-        if not (math.isfinite(dt_s) and dt_s > 0):
-            raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
-        if not self._agent:
-            raise PlannerError("no episode is loaded")
+        self._check_step(dt_s)
         self.port.alive()
         self.senses.look()
         self._watch_speed()
@@ -214,14 +202,6 @@ class RosBackend:
         """See `sim_bridge.backend.PictureSource`."""
         self._check_agent(agent)
         return self.senses.picture_fault()
-
-    def world_state(self) -> WorldState | None:
-        """None: ground truth of a real world is unknown."""
-        return None
-
-    def _check_agent(self, agent: str) -> None:
-        if not agent or agent != self._agent:
-            raise PlannerError(f"there is no agent {agent!r}; there are {', '.join(self.agents)}")
 
     # Primitives
 
@@ -425,16 +405,6 @@ class RosBackend:
         """There is no lease that others could hold."""
         self._check_agent(agent)
         return Outcome(False, "this robot has no lease; claim it")
-
-    def dock(self, agent: str) -> Handle | None:
-        """None: docking is Nav2's own affair."""
-        self._check_agent(agent)
-        return None
-
-    def undock(self, agent: str) -> Handle | None:
-        """None: docking is Nav2's own affair."""
-        self._check_agent(agent)
-        return None
 
     def stow(self, agent: str, within_s: float) -> Outcome:
         """Folds the arm of an empty gripper and waits for it."""

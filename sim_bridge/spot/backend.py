@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +29,7 @@ from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.options import default_options
 from sim_bridge.map_model import MapModel
+from sim_bridge.one_robot import OneRobot
 from sim_bridge.refusals import refusal_of
 from sim_bridge.routine import Routine
 from sim_bridge.safety.health import Health, SpeedLimit
@@ -65,7 +65,7 @@ _GATE = "gate"
 _EMULATOR_TIMEOUT_S = 60.0
 
 
-class SpotBackend:
+class SpotBackend(OneRobot):
     """One Spot with an arm; see `sim_bridge.backend.Backend` and `sim_bridge.safety.health`.
 
     With `target: emulator` time is stepped and ground truth is known, as in a simulator; even so
@@ -79,6 +79,7 @@ class SpotBackend:
         self, options: SpotOptions | None = None, safety: SafetyOptions | None = None
     ) -> None:
         """Starts the emulator if configured; connects at the first `reset`."""
+        super().__init__()
         self.options = options or default_spot()
         self.safety = safety or default_safety()
         self.simulated = self.options.target is Target.EMULATOR
@@ -95,7 +96,6 @@ class SpotBackend:
                 x, y, _ = self.options.dock.pose
                 self.emulator.machine.docks[self.options.dock.number] = (x, y)
         self._watch: Supervision | None = None
-        self._agent = ""
         self._day_s = 0.0
         self._permit = Permit()
         self.motion = Motion(self.clock_s, self._permit, self._stop_robot, self._expired)
@@ -128,10 +128,7 @@ class SpotBackend:
 
     def step(self, dt_s: float) -> None:
         """Advances time, reads the robot's state and continues its primitive."""
-        if not (math.isfinite(dt_s) and dt_s > 0):
-            raise PlannerError(f"expected a step of a finite time above 0, got {dt_s}")
-        if not self._agent:
-            raise PlannerError("no episode is loaded")
+        self._check_step(dt_s)
         self._pass(dt_s)
         if self._workers is not None:
             self._report_alive(self._workers)
@@ -168,19 +165,13 @@ class SpotBackend:
 
     # Episodes
 
-    @property
-    def agents(self) -> tuple[str, ...]:
-        """The one robot, once an episode is loaded."""
-        return (self._agent,) if self._agent else ()
-
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads a layout and an episode; on failure nothing changes.
 
         The emulator's world is reset and its robot is claimed, powered and standing, as simulated
         agents are. A real robot stays as it is.
         """
-        if len(episode.agents) != 1:
-            raise PlannerError(f"{episode.title}: one Spot is one agent, not {len(episode.agents)}")
+        self._check_team(episode)
         annotated = self._annotated
         layout = house if annotated is None else annotated.house
         poses = {} if annotated is None else annotated.poses
@@ -455,10 +446,6 @@ class SpotBackend:
         if self.emulator is None or not self._agent:
             return None
         return self.emulator.truth()
-
-    def _check_agent(self, agent: str) -> None:
-        if not agent or agent != self._agent:
-            raise PlannerError(f"there is no agent {agent!r}; there are {', '.join(self.agents)}")
 
     # Acting
 

@@ -267,6 +267,6 @@ def test_a_reboot_and_a_dropped_token_and_a_failing_call(spot: SpotBackend) -> N
 def test_two_robots_are_refused(opened: Opened) -> None:
     crowded = open_world(default_house(), "", 7, 2)
     backend = SpotBackend(emulated())
-    with pytest.raises(PlannerError, match="one Spot is one agent"):
+    with pytest.raises(PlannerError, match="one robot is one agent"):
         backend.reset(crowded.house, crowded.episode, 7)
     backend.close()
