@@ -109,9 +109,10 @@ def topics_of(options: ExternalOptions) -> RobotTopics:
 class RobotEar:
     """Hears a robot of others, in a thread and a ROS context of its own."""
 
-    def __init__(self, topics: RobotTopics) -> None:
-        """Subscribes to its topics."""
+    def __init__(self, topics: RobotTopics, name: str) -> None:
+        """Subscribes to its topics, as a node of this name."""
         self._topics, self._lock, self._readings = topics, threading.Lock(), RobotReadings()
+        self._name = name
         self._clock = ClockShift()
         self._day_s = time.time() - time.monotonic()
         self._begin()
@@ -123,7 +124,7 @@ class RobotEar:
         rclpy.init(context=self._context)
         # The driver's names are not ours: a namespace of the bridge must not change them.
         self._node = rclpy.create_node(
-            "bridge_external", context=self._context, use_global_arguments=False
+            self._name, context=self._context, use_global_arguments=False
         )
         self._executor = GuardedExecutor(context=self._context)
         self._executor.add_node(self._node)
@@ -279,7 +280,7 @@ class Ros2Listener(RobotEar):
 
     def __init__(self, options: ExternalOptions) -> None:
         """Subscribes to spot_ros2's topics."""
-        super().__init__(topics_of(options))
+        super().__init__(topics_of(options), "bridge_external")
         self._options = options
 
     # Calling

@@ -92,7 +92,7 @@ class RosPort(RobotEar):
         self._hand_m_s = 0.0
         self._mode = ""
         self._dead_man = DeadMan(options)
-        super().__init__(topics_of(options))
+        super().__init__(topics_of(options), "bridge_ros")
 
     def _subscribe(self) -> None:
         super()._subscribe()

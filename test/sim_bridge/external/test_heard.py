@@ -69,7 +69,7 @@ def test_a_signal_between_two_waits_ends_it_without_a_traceback(
 ) -> None:
     raised: list[Any] = []
     monkeypatch.setattr(threading, "excepthook", raised.append)
-    ear = RobotEar(topics_of(ExternalOptions()))
+    ear = RobotEar(topics_of(ExternalOptions()), "ear")
     ear._node.add_waitable(ShutDownBeforeWaiting(ear._context))
     # It notices a new waitable when it is woken.
     ear._executor.wake()
