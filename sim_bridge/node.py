@@ -53,7 +53,7 @@ from sim_bridge.people.node import PeopleTopic
 from sim_bridge.priority import raise_priority
 from sim_bridge.registry import make_backend
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.rules import NOTICE
+from sim_bridge.safety.rules import notice
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
 from sim_bridge.world_info.node import WorldInfoTopic
 from sim_bridge.world_state.node import WorldStateTopic
@@ -110,7 +110,7 @@ class BridgeNode(Node):
             super().destroy_node()
             raise
         if not self._runtime.backend.simulated:
-            self.get_logger().warning(NOTICE)
+            self.get_logger().warning(notice(BACKENDS.get(backend).physical_stop))
             if problem := raise_priority(nice):
                 self.get_logger().warning(problem)
         # Of its own group: what is answered while a world is read must not wait for it.

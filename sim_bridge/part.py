@@ -58,6 +58,7 @@ class BackendPart:
         shows_datasets: whether the setting `dataset` names a folder with a dataset for each house,
             by its name, as `planner houses export` writes them.
         stand_in: what demos drive instead of a real robot; None = the backend needs none.
+        physical_stop: of a robot: what a person stops it with, whatever this software does.
         options: none yet; settings are in a file.
         interface: version of this record that the backend was written for.
     """
@@ -69,5 +70,6 @@ class BackendPart:
     make_for: Callable[[Path | None, Drawn], Backend] | None = None
     shows_datasets: bool = False
     stand_in: StandIn | None = None
+    physical_stop: str = "the robot's own emergency stop"
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE

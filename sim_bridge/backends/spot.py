@@ -6,5 +6,8 @@ from sim_bridge.part import BackendPart
 from sim_bridge.spot.opening import open_spot
 
 BACKEND = BackendPart(
-    summary="a Spot with an arm", make=partial(open_spot, in_emulator=False), simulated=False
+    summary="a Spot with an arm",
+    make=partial(open_spot, in_emulator=False),
+    simulated=False,
+    physical_stop="the tablet's stop button or the motor lockout",
 )

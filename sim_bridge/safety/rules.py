@@ -61,7 +61,10 @@ KEEPERS: dict[Rule, Keeper] = {
     Rule.NOT_A_SAFETY_FUNCTION: Keeper.GATE,
 }
 
-NOTICE = (
-    "This software limits what a robot is asked to do. It is not a certified safety function: the "
-    "physical stop is the tablet's stop button or the motor lockout. Keep people 2 m away."
-)
+
+def notice(physical_stop: str) -> str:
+    """What the operator of a robot has to know; `physical_stop` is how a person stops it."""
+    return (
+        "This software limits what a robot is asked to do. It is not a certified safety function: "
+        f"the physical stop is {physical_stop}. Keep people 2 m away."
+    )

@@ -33,6 +33,7 @@ from walker import (
     result,
 )
 
+from planner.parts.kinds import BACKENDS
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.primitive import (
@@ -45,7 +46,7 @@ from sim_bridge.control import Command
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised
-from sim_bridge.safety.rules import KEEPERS, NOTICE, Keeper, Rule
+from sim_bridge.safety.rules import KEEPERS, Keeper, Rule, notice
 
 
 def test_the_walker_is_what_the_gate_supervises() -> None:
@@ -448,8 +449,9 @@ def test_rule_19_a_drive_beside_a_person_is_asked_about_each_time() -> None:
 
 
 def test_rule_20_says_what_it_is() -> None:
-    assert "not a certified safety function" in NOTICE
-    assert "tablet" in NOTICE
+    told = {name: notice(BACKENDS.get(name).physical_stop) for name in ("spot", "ros", "external")}
+    assert all("not a certified safety function" in text for text in told.values())
+    assert [name for name, text in told.items() if "tablet" in text] == ["spot"]
     readme = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")
     assert "not a certified safety function" in " ".join(readme.split())
 
