@@ -139,7 +139,7 @@ main() { # [environment|robots]
   compiled=$(hash_of sim_bridge/embedded/*.[ch] sim_bridge/embedded/compiled_build.py)
   # Only the pins of ROS and NumPy affect the compiled interfaces.
   pins=$(grep -E '^(ros-|numpy=)' constraints.txt | sha256sum)
-  interfaces=$(hash_of msgs shims/shim.cmake shims/tf2_msgs scripts/build_interfaces.sh)$pins
+  interfaces=$(hash_of msgs shims/tf2_msgs scripts/build_interfaces.sh)$pins
   robots=$(hash_of msgs/cmake shims scripts/build_interfaces.sh)$pins
   # Who needs the environment alone does not wait for the interfaces.
   if is_ready "$@"; then return 0; fi
