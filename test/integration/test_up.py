@@ -18,6 +18,7 @@ import threading
 import rclpy
 from rclpy.node import Node
 from planner.ros import parameters
+from planner.ros.guard import essential
 from planner.ros.lifecycle import run_node
 from planner.world.errors import PlannerError
 
@@ -32,7 +33,7 @@ class Greeter(Node):
         self.mode = parameters.text(self, "mode", "good", "mode", choices=modes)
         values = (self.house, self.seed, self.rate_hz, self.paced)
         self.greeting = ("ready", self.get_fully_qualified_name(), *map(repr, values))
-        self.timer = self.create_timer(0.01, self.greet)
+        self.timer = self.create_timer(0.01, essential(self.greet))
 
     def greet(self):
         self.timer.cancel()
