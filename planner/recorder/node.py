@@ -269,12 +269,13 @@ class RecorderNode(Node):
         while self._waiting and (not count or time.monotonic() - begun_s < limit_s):
             found = self._waiting.popleft()
             self._waiting_bytes -= len(found.taken.data)
-            count += 1
+            counts = found.source.counts
+            count, written = count + 1, counts.written
             try:
                 self._write(found)
             except Exception as error:
                 # Such as a picture that is none; the other messages are not its fault.
-                found.source.counts.left_out += 1
+                counts.left_out += int(counts.written == written)
                 guard_of(self).contain(error, f"recording {found.source.name}")
         return count
 

@@ -9,13 +9,15 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.subscription import Subscription
 
 from planner.ros.guard import guard_of
-from planner.ros.message_bounds import bounds_of
+from planner.ros.message_bounds import bounds_of, type_name
+from planner.world.bounds import OutOfBounds
 
 
 def checked(
@@ -67,4 +69,14 @@ def reader(node: Node, message_type: Any, topic: str) -> Callable[[bytes], Any]:
         UnboundedFieldError: naming a field that has no bound.
     """
     whole = checked(node, message_type, topic, lambda message: message)
-    return lambda data: whole(deserialize_message(data, message_type))
+
+    def read(data: bytes) -> Any:
+        try:
+            message = deserialize_message(data, message_type)
+        except rclpy_implementation.RMWError:
+            no_message = OutOfBounds("its bytes", f"no {type_name(message_type)}")
+            guard_of(node).drop(topic, no_message)
+            return None
+        return whole(message)
+
+    return read
