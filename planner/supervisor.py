@@ -1,12 +1,14 @@
 """Runs a set of child processes as one: one log, restarts, one clean stop.
 
-Guarantees: only processes started here are signalled; all of them are gone when `run` returns; and
-if this process itself is killed, the kernel kills its children.
+Guarantees: only processes started here are signalled; all of them are gone when `run` returns; if
+this process itself is killed, the kernel kills its children; and if it is stopped, they can tell.
 """
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import fcntl
 import os
 import selectors
 import signal
@@ -21,10 +23,13 @@ from types import FrameType
 from typing import IO
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
+from planner.supervision import PERIOD_S, Pulse
 from planner.warm_start import Fork
 
 _LONGEST_LINE_BYTES = 64 * 1024
 _LAST_READS = 16
+# Of output that waits to be read; the most that Linux gives to everyone.
+_PIPE_BYTES = 1024 * 1024
 # A passive process may be restarted for days: beyond this, powers of two would overflow.
 _MOST_DOUBLINGS = 64
 _PR_SET_PDEATHSIG = 1
@@ -147,6 +152,7 @@ class Supervisor:
         self._stop_grace_s = stop_grace_s
         self._stopped_status = stopped_status
         self._selector = selectors.DefaultSelector()
+        self._pulse = Pulse()
         self._stop: _Stop | None = None
         self._pending_signals: list[signal.Signals] = []
         self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -179,11 +185,13 @@ class Supervisor:
             for number, handler in old_handlers.items():
                 signal.signal(number, handler)
             self._selector.close()
+            self._pulse.close()
             waker.close()
             wakened.close()
 
     def _loop(self, wakened: socket.socket) -> int:
         while True:
+            self._pulse.beat()
             self._handle_signals()
             self._start_due()
             self._reap()
@@ -222,15 +230,17 @@ class Supervisor:
         child.output = process.stdout
         if child.output is not None:
             os.set_blocking(child.output.fileno(), False)
+            _enlarge(child.output)
             self._selector.register(child.output, selectors.EVENT_READ, child)
         self._log(f"{child.command.name} started, process {process.pid}")
 
     def _process_of(self, command: Command) -> subprocess.Popen[bytes] | Fork:
+        environment = {**command.environment, **self._pulse.environment}
         if command.warm:
-            return Fork(command.name, command.words, command.environment)
+            return Fork(command.name, command.words, environment)
         return subprocess.Popen(
             command.words,
-            env=dict(command.environment),
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -412,16 +422,22 @@ class Supervisor:
             if child.output is not None:
                 child.output.close()
 
-    def _wait_s(self) -> float | None:
-        """Return the time until something is due; None = nothing is, only an event can be next."""
+    def _wait_s(self) -> float:
+        """Return the time until something is due, such as the next sign of life."""
         due = [c.start_at_s for c in self._children if c.phase is _Phase.WAITING]
         if self._stop and self._stop.step < len(_ESCALATION):
             due.append(0.0 if self._stop.step <= self._stop.hurried else self._stop.next_s)
-        return max(0.0, min(due) - time.monotonic()) if due else None
+        return max(0.0, min([PERIOD_S, *(at_s - time.monotonic() for at_s in due)]))
 
 
 def _ignore(_number: int, _frame: FrameType | None) -> None:
     """Do nothing; having a handler is what matters."""
+
+
+def _enlarge(output: IO[bytes]) -> None:
+    """Keep a process from waiting for a supervisor that reads nothing for a while."""
+    with contextlib.suppress(OSError):  # its user has too many of them: the usual size has to do
+        fcntl.fcntl(output.fileno(), fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
 
 
 def _discard(_name: str, _text: str) -> None:

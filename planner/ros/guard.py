@@ -11,7 +11,7 @@ import inspect
 import re
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeAlias
 from weakref import WeakKeyDictionary, ref
@@ -158,15 +158,18 @@ class CallbackGuard:
             self._publish()
 
     def _publish(self) -> None:
+        text = f"{self.count} failed, {self.dropped} messages dropped; last: {self._last}"
+        values = {"failed": str(self.count), "dropped": str(self.dropped)}
+        self.report("callbacks", DiagnosticStatus.WARN, text, values)
+
+    def report(self, what: str, level: bytes, text: str, values: Mapping[str, str]) -> None:
+        """Publishes the status `NODE: what` on `/diagnostics`."""
         status = DiagnosticStatus(
-            level=DiagnosticStatus.WARN,
-            name=status_name(self._node, f"{self._node.get_name()}: callbacks"),
-            message=f"{self.count} failed, {self.dropped} messages dropped; last: {self._last}",
+            level=level,
+            name=status_name(self._node, f"{self._node.get_name()}: {what}"),
+            message=text,
             hardware_id=self._node.get_name(),
-            values=[
-                KeyValue(key="failed", value=str(self.count)),
-                KeyValue(key="dropped", value=str(self.dropped)),
-            ],
+            values=[KeyValue(key=key, value=value) for key, value in values.items()],
         )
         message = DiagnosticArray(status=[status])
         message.header.stamp = self._node.get_clock().now().to_msg()

@@ -26,6 +26,7 @@ from planner.ros import qos
 from planner.ros.checked_subscription import checked
 from planner.ros.conversions import time_message
 from planner.ros.message_bounds import bounds_of
+from planner.supervision import supervisor_is_silent
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 
@@ -48,7 +49,8 @@ class HeartbeatPublisher:
     """One executive: publishes heartbeats at 10 Hz from the executor of its node.
 
     A node whose callbacks hang falls silent, as intended. If decisions are made in another thread
-    or loop, `is_alive` reports whether that still runs.
+    or loop, `is_alive` reports whether that still runs. One whose supervisor is silent falls silent
+    too: it would not hear a Ctrl-C.
     """
 
     def __init__(
@@ -98,6 +100,8 @@ class HeartbeatPublisher:
 
     def send_now(self) -> None:
         """Sends a heartbeat at once, after a decision."""
+        if supervisor_is_silent():
+            return
         for agent in sorted(self._attended):
             self._send(agent)
 

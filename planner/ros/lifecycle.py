@@ -16,6 +16,7 @@ from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros.guard import SHUTDOWN_ERRORS, SHUTDOWN_S, GuardedExecutor
 from planner.ros.managed_node import ManagedNode
+from planner.ros.supervision import SupervisorWatch
 from planner.world.errors import PlannerError
 
 _POLL_PERIOD_S = 0.02  # wall seconds
@@ -59,6 +60,7 @@ def run_node(
     try:
         try:
             node = make_node()
+            SupervisorWatch(node)
             if isinstance(node, ManagedNode):
                 node.start()
         except PlannerError as error:

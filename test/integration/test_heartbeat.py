@@ -15,7 +15,12 @@ from node_processes import running
 from planner_harness import belief_of_house
 from planner_msgs.msg import Heartbeat, WorldGraph
 
-from planner.ros.heartbeat import HeartbeatRelay, HeartbeatSubscription, safety_topic
+from planner.ros.heartbeat import (
+    HeartbeatPublisher,
+    HeartbeatRelay,
+    HeartbeatSubscription,
+    safety_topic,
+)
 from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -218,3 +223,21 @@ def test_an_invalid_heartbeat_does_not_count_and_is_reported(world: Bridge, clie
         executive.publisher.attend([ROBOT])
         client.wait(lambda: "executive: expected the sender's name" in world.log, "the line")
         assert client.do("navigate", WALK).code == PrimitiveCode.NOT_ALLOWED
+
+
+def test_an_executive_whose_supervisor_is_silent_is_silent(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publisher = HeartbeatPublisher(client.node)
+    heard = HeartbeatSubscription(client.node, safety_topic(ROBOT), lambda _: None)
+    publisher.attend([ROBOT])
+    client.wait(heard.take, "a heartbeat")
+    monkeypatch.setattr("planner.ros.heartbeat.supervisor_is_silent", lambda: True)
+    client.idle(0.3)
+    heard.take()
+    client.idle(1.0)
+    assert heard.take() == []
+    monkeypatch.undo()
+    client.wait(heard.take, "a heartbeat of one whose supervisor is back")
+    publisher.destroy()
+    heard.destroy()

@@ -6,11 +6,13 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+from planner.supervision import SILENT_AFTER_S
 
 NODE = """#!/usr/bin/env python3
 import sys
@@ -181,6 +183,21 @@ def test_up_starts_nodes_with_their_names_parameters_and_remappings(node: Path) 
     assert process.returncode == 0, rest
     assert "[greeter] closed" in rest
     assert "[other  ] closed" in rest
+
+
+def test_a_node_says_that_its_supervisor_is_stopped_and_that_it_is_back(node: Path) -> None:
+    specs = [{"name": "greeter", "executable": "greeter"}]
+    prefix = str(node.parents[2])
+    with start("-c", UP, json.dumps(specs), AMENT_PREFIX_PATH=prefix) as process:
+        read_until(process, "ready")
+        process.send_signal(signal.SIGSTOP)
+        time.sleep(SILENT_AFTER_S + 2.0)
+        process.send_signal(signal.SIGCONT)
+        read_until(process, "`planner up` is silent, stopped or held by its terminal")
+        read_until(process, "`planner up` is back")
+        process.send_signal(signal.SIGINT)
+        process.communicate()
+    assert process.returncode == 0
 
 
 def test_up_gives_each_node_the_parameter_file_and_the_log_level(

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
+from planner.supervision import SILENT_AFTER_S
 from planner.supervisor import RestartPolicy
 
 DRIVER = """
@@ -420,3 +422,54 @@ def test_the_node_that_stops_last_is_reached_past_a_node_that_had_to_be_killed()
         assert run.end() == 0
     assert run.lines[-2:] == ["scribe: bye", "planner: scribe stopped, status 0"]
     assert "planner: mule stopped, killed by SIGKILL" in run.lines
+
+
+TELLS = """
+import sys, time
+sys.path.insert(0, "")
+from planner.supervision import supervisor_is_silent
+known = None
+while True:
+    if supervisor_is_silent() is not known:
+        known = supervisor_is_silent()
+        print("it is silent" if known else "it is heard")
+    time.sleep(0.05)
+"""
+
+
+def test_a_process_can_tell_that_its_supervisor_is_stopped() -> None:
+    with supervised({"name": "bridge", "code": TELLS}) as run:
+        run.until("it is heard")
+        run.send(signal.SIGSTOP)
+        time.sleep(SILENT_AFTER_S + 1.0)
+        run.send(signal.SIGCONT)
+        # What it said meanwhile waited for the supervisor.
+        run.until("it is silent")
+        run.until("it is heard")
+        run.send(signal.SIGINT)
+        run.end()
+
+
+def test_a_process_that_says_much_does_not_wait_for_a_supervisor_that_is_stopped(
+    tmp_path: Path,
+) -> None:
+    done = tmp_path / "done"
+    says = f"""
+import pathlib, time
+print("ready")
+time.sleep(0.5)
+for _ in range(6000):
+    print("x" * 100)
+pathlib.Path({str(done)!r}).touch()
+time.sleep(3600)
+"""
+    with supervised({"name": "bridge", "code": says}) as run:
+        run.until("ready")
+        run.send(signal.SIGSTOP)
+        deadline = time.monotonic() + 60.0
+        while not done.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        run.send(signal.SIGCONT)
+        assert done.exists()
+        run.send(signal.SIGINT)
+        run.end()
