@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
@@ -52,10 +53,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and bags of every run")
     parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, JSON lines")
     parser.add_argument("--list", action="store_true", help="print the schedules and run nothing")
+    parser.add_argument(
+        "--hostile",
+        type=int,
+        default=0,
+        metavar="N",
+        help="instead of faults, send N hostile inputs to a whole stack, drawn from --seed",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run all and print the table; 0 if every run took place and none had a violation."""
+    if args.hostile:
+        return _attack(args.hostile, args.seed, args.keep)
     schedules = [make_schedule(form, seed) for form, seed in chosen(args)]
     if args.list:
         for schedule in schedules:
@@ -90,6 +100,23 @@ def run(args: argparse.Namespace) -> int:
     if args.confirm:
         bad = _confirmed(bad, args.keep)
     return EXIT_FAILED if bad else EXIT_OK
+
+
+def _attack(inputs: int, seed: int, keep: Path | None) -> int:
+    """Sends hostile inputs and prints what came of them; 0 if nothing was violated."""
+    os.environ.update(ros_environment(os.environ))
+    # Needs ROS.
+    from planner.bad_day.hostile_trial import attack
+
+    found = attack(inputs, seed, None if keep is None else keep / f"hostile_{seed}")
+    kinds = Counter(name.partition(" ")[0] for name in found.counts.elements())
+    sent = ", ".join(f"{count} of kind {kind}" for kind, count in kinds.most_common())
+    print(f"{found.inputs} inputs in {found.seconds:.0f} s to {len(found.counts)} ends: {sent}")
+    print(f"nodes: {', '.join(found.nodes)}; errors in their logs: {len(found.failures)}")
+    for violation in found.violations:
+        print(f"    {violation}\n    again: planner bad-day --hostile {inputs} --seed {seed}")
+    print(f"violations: {len(found.violations)}", flush=True)
+    return EXIT_FAILED if found.violations else EXIT_OK
 
 
 def _confirmed(bad: list[Outcome], keep: Path | None) -> list[Outcome]:
