@@ -13,6 +13,7 @@ class Check(StrEnum):
     MOTION = "motion"  # no motion outside of its permission and time limit
     OUTCOMES = "outcomes"  # an outcome for every request
     BAG = "bag"  # the bag reads
+    SAID = "said"  # a bag says what it lacks, and lacks nothing for want of a full disk
     MEMORY = "memory"  # the memory's store opens and is whole
     VERDICT = "verdict"  # the bag gives the live verdict
     ENDS = "ends"  # every process ends on request and leaves the robot at rest

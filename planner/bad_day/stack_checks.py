@@ -20,8 +20,9 @@ from planner.bad_day.permission import (
 from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Schedule
 from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from planner.replay.bag import read_bag
+from planner.replay.bag import Bag, read_bag
 from planner.replay.bag_check import check_bag
+from planner.replay.gaps import SequenceGaps
 from planner.replay.judging import recordings
 from planner.world.errors import PlannerError
 
@@ -55,7 +56,7 @@ class StackEvidence:
 
 def judge_stack(seen: StackEvidence) -> Outcome:
     """The outcome of a run."""
-    checked = {Check.ENDS, Check.BAG, Check.MEMORY, Check.OUTCOMES}
+    checked = {Check.ENDS, Check.BAG, Check.SAID, Check.MEMORY, Check.OUTCOMES}
     violations = [*_ends(seen), *_outcomes(seen), *_bags(seen), *_memory(seen)]
     moved = 0
     if seen.robot is not None:
@@ -93,9 +94,8 @@ def _events(seen: StackEvidence, *kinds: Fault) -> list[Event]:
 
 
 def _is_incomplete(seen: StackEvidence) -> bool:
-    """Whether a fault made the recording incomplete; it says so itself then."""
-    killed = any(event.name == "recorder" for event in _events(seen, Fault.KILL))
-    return killed or bool(_events(seen, Fault.FULL_DISK))
+    """Whether the recording is in two bags, of which neither has the whole run."""
+    return any(event.name == "recorder" for event in _events(seen, Fault.KILL))
 
 
 def _motions_without_second_client(seen: StackEvidence, limit_s: float) -> list[Motion]:
@@ -178,9 +178,28 @@ def _bags(seen: StackEvidence) -> list[Violation]:
     found = []
     for bag in bags:
         try:
+            found += _unsaid(seen, Bag(bag))
             any(False for _ in read_bag(bag))
         except PlannerError as error:
             found.append(Violation(Check.BAG, f"{bag.name} cannot be read: {error}"))
+    return found
+
+
+def _unsaid(seen: StackEvidence, bag: Bag) -> list[Violation]:
+    """What a bag lacks by the numbers of its messages, without saying so; and losses too many."""
+    found = []
+    for topic in bag.topics:
+        jumps = SequenceGaps(topic)
+        gaps = [jumps.take(sequence, at_ns) for at_ns, sequence, _ in bag.numbered(topic)]
+        lost = sum(gap.missing for gap in gaps if gap is not None)
+        said = sum(gap.missing for gap in bag.recorded_gaps(topic))
+        if lost > said:
+            text = f"{bag.folder.name} lacks {lost} messages of {topic} and says {said}"
+            found.append(Violation(Check.SAID, text))
+        unwritten = sum(gap.missing for gap in bag.recorded_gaps(topic) if gap.cause)
+        if unwritten and not _events(seen, Fault.FULL_DISK):
+            text = f"{bag.folder.name}: {unwritten} messages of {topic} not written to a free disk"
+            found.append(Violation(Check.SAID, text))
     return found
 
 
@@ -200,7 +219,9 @@ def _memory(seen: StackEvidence) -> list[Violation]:
 def _verdict(seen: StackEvidence) -> list[Violation]:
     found = check_bag(seen.record)
     frozen = any(event.name == "recorder" for event in _events(seen, Fault.FREEZE))
-    if found.agrees or (frozen and found.judged is not None and not found.judged.final):
-        # What a frozen recorder did not get is lost, and the bag says so.
+    lossy = frozen or bool(_events(seen, Fault.FULL_DISK))
+    if found.agrees or (lossy and found.judged is not None and not found.judged.final):
+        # What a frozen recorder did not get, or could not keep until there was space, is lost, and
+        # the bag says so.
         return []
     return [Violation(Check.VERDICT, f"bag verdict: {found.text}")]

@@ -286,13 +286,17 @@ class Bag:
         Raises:
             FileError: if a record is not numeric.
         """
-        names = sorted({m.texts.get("topic", "") for m in self._metadata if m.name == GAP})
-        lines = described({name: self.recorded_gaps(name) for name in names})
+        lines = described({name: self.recorded_gaps(name) for name in self.noted_topics})
         if self.is_open:
             lines.append("its end: the bag is still being written")
         elif self.cut_short:
             lines.append("its end: the bag was cut short, as by a killed recorder or a full disk")
         return tuple(lines)
+
+    @property
+    def noted_topics(self) -> list[str]:
+        """Topics with losses that the recorder noted, also those of which it wrote nothing."""
+        return sorted({m.texts.get("topic", "") for m in self._metadata if m.name == GAP})
 
     def is_numbered(self, topic: str) -> bool:
         """Whether a jump in a topic's sequence numbers is a gap.

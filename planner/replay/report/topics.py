@@ -29,7 +29,7 @@ def missed_messages(bag: Bag, scanned: Scanned) -> dict[str, tuple[MissedGap, ..
         FileError: if the recorder's own records cannot be read.
     """
     found = {}
-    for topic in bag.topics:
+    for topic in sorted({*bag.topics, *bag.noted_topics}):
         gaps = list(bag.recorded_gaps(topic))
         sequences = np.asarray(scanned.sequences.get(topic, ()), np.int64)
         if bag.is_numbered(topic) and bool(np.any(np.diff(sequences) > 1)):

@@ -16,7 +16,9 @@ from planner.bad_day.permission import Cause, Revocation
 from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
-from planner.recorder.bag_writer import BagWriter
+from planner.recorder.bag_records import GAP
+from planner.recorder.bag_writer import BagWriter, Topic
+from planner.recorder.topic_counts import Gap
 from planner.replay.bag_check import BagCheck
 from planner.replay.judging import Judged
 
@@ -117,6 +119,31 @@ def test_ends_and_outcomes(record: Path) -> None:
     assert violated(seen(record, log=given_up)) == [Check.ENDS]
     lost = Request("operator", 1, "service", "stop", 105.0)
     assert violated(seen(record, requests=[lost])) == [Check.OUTCOMES]
+
+
+@pytest.mark.parametrize(
+    ("said", "cause", "disk", "good"),
+    [
+        (5, "", False, True),
+        (5, "No space left", True, True),
+        (5, "No space left", False, False),
+        (4, "No space left", True, False),
+        (0, "", True, False),
+    ],
+)
+def test_a_bag_says_what_it_lacks(
+    tmp_path: Path, said: int, cause: str, disk: bool, good: bool
+) -> None:
+    bag = BagWriter(tmp_path / "bag")
+    words = bag.add_topic(Topic("/words", "std_msgs/msg/String", "string data", ""))
+    for sequence in (0, 1, 7, 8):
+        bag.write(words, 100 + sequence, 100 + sequence, bytes(9), sequence)
+    if said:
+        bag.add_record(GAP, Gap("/words", 101, 107, said, cause).as_record())
+    bag.close()
+    events = [Event(1.0, Fault.FULL_DISK, seconds=4.0)] if disk else []
+    found = [v for v in judge_stack(seen(tmp_path, *events)).violations if v.check is Check.SAID]
+    assert bool(found) != good
 
 
 @pytest.mark.parametrize(

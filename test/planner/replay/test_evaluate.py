@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from planner.cli import main
 from planner.evaluation.trace import read_traces
+from planner.recorder.bag_records import GAP
 from planner.recorder.bag_writer import BagWriter, Topic
+from planner.recorder.topic_counts import Gap
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.replay.state_log import SCHEMA_NAME, read_states, schema_text
@@ -345,6 +347,39 @@ def test_what_was_cut_short_can_be_judged_and_says_so(film, capsys) -> None:
 def test_a_killed_recorder_after_the_verdict_leaves_a_whole_run(film, capsys) -> None:
     status, out, _ = evaluate(capsys, film.solved().bag(close=False), "--episode", film.path)
     assert (status, "the same" in out) == (0, True)
+    assert out.startswith(f"missing in {film.folder / 'bag'}: its end: the bag was cut short")
+
+
+def test_what_a_full_disk_cost_is_said_before_the_verdict(film, capsys) -> None:
+    bag = film.solved().bag()
+    writer = BagWriter(film.folder / "noted")
+    second = 10**9
+    for gap in (
+        Gap("/tf", 2 * second, 12 * second, 51_000, "No space left on device"),
+        Gap("/rosout", 1 * second, 13 * second, 954, "No space left on device"),
+        Gap("/clock", 20 * second, 21 * second, 3),
+    ):
+        writer.add_record(GAP, gap.as_record())
+    writer.close()
+    # A second file of the same bag.
+    (film.folder / "noted" / "noted_0.mcap").rename(bag / "bag_1.mcap")
+    status, out, _ = evaluate(capsys, bag, "--episode", film.path)
+    lines = out.splitlines()
+    assert (status, "success" in lines[3], "the same" in lines[3]) == (0, True, True)
+    never = "3 messages of /clock between 1970-01-01T00:00:20.000+00:00 and 1970-01-01T00:00:21.000"
+    unwritten = (
+        "51954 messages of 2 topics between 1970-01-01T00:00:01.000+00:00 and "
+        "1970-01-01T00:00:13.000+00:00: No space left on device"
+    )
+    said = [f"{never}+00:00: they never arrived", unwritten]
+    assert lines[:2] == [f"missing in {bag}: {line}" for line in said]
+    _, document, _ = evaluate(capsys, bag, "--episode", film.path, "--json")
+    assert json.loads(document)["results"][0]["missing"] == said
+    # So do the others that read it.
+    assert main(["report", str(bag), "-o", str(film.folder / "report")]) == 0
+    assert "51957 messages of 3 topics are missing" in capsys.readouterr().out
+    assert main(["export", str(bag), "--to", "csv", "-o", str(film.folder / "tables")]) == 0
+    assert said[1] in capsys.readouterr().err
 
 
 def test_bytes_that_are_wrong_in_the_middle(film, capsys) -> None:
