@@ -46,8 +46,9 @@ def talker() -> Iterator[Node]:
     rclpy.shutdown()
 
 
-def start(bag: Path) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, str(RECORDER), "--ros-args", "-p", f"folder:={bag}"])
+def start(bag: Path, *more: str) -> subprocess.Popen[bytes]:
+    words = ["--ros-args", "-p", f"folder:={bag}", *more]
+    return subprocess.Popen([sys.executable, str(RECORDER), *words])
 
 
 def wait_for_reader(node: Node, words: Publisher[String]) -> None:
@@ -343,6 +344,27 @@ def test_what_a_full_disk_cost_is_said_before_any_verdict(
     counts = recording(tmp_path / "bag")["/words"]
     assert (counts["written"], counts["unwritten"]) == (len(there), 100 - len(there))
     assert "INCOMPLETE" in capsys.readouterr().out
+
+
+def test_a_bag_goes_on_in_its_next_file(tmp_path: Path, talker: Node) -> None:
+    bag = tmp_path / "bag"
+    recorder = start(bag, "-p", "max_bag_s:=1")
+    try:
+        words = talker.create_publisher(String, "words", qos.EVENTS)
+        wait_for_reader(talker, words)
+        count, deadline = 0, time.monotonic() + 60
+        while len(list(bag.glob("*.mcap"))) < 4:
+            assert time.monotonic() < deadline
+            words.publish(String(data=str(count)))
+            assert words.wait_for_all_acked()
+            count += 1
+            time.sleep(0.01)
+    finally:
+        recorder.send_signal(signal.SIGINT)
+        assert recorder.wait(60) == 0
+    written = Bag(bag)
+    assert [m.content.data for m in written.messages(("/words",))] == [*map(str, range(count))]
+    assert (written.cut_short, written.lacks()) == (False, ())
 
 
 def test_a_recorder_that_comes_back_to_a_full_disk_waits_for_room(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import yaml
+from rosbags.rosbag2 import Reader
 
 from planner.recorder import bag_writer
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Limits, Topic
@@ -130,6 +131,9 @@ def test_a_bag_goes_on_in_its_next_file_at_its_size(tmp_path: Path) -> None:
         alone = Bag(file)
         assert alone.metadata["planner.start"] == {"version": "1"}
         assert "house.json" in alone.attachments()
+    # Other software reads it as one bag.
+    with Reader(tmp_path / "bag") as reader:
+        assert [at_ns - 1000 for _, at_ns, _ in reader.messages()] == [*range(40)]
     said = yaml.safe_load((tmp_path / "bag" / "metadata.yaml").read_text())
     info = said["rosbag2_bagfile_information"]
     assert info["relative_file_paths"] == [file.name for file in files]
