@@ -55,6 +55,8 @@ MAX_PLACES = 200
 _INDEX = re.compile(r"\[\d+\]")
 # Marks a service's callback that answers with a refusal where it fails.
 _ANSWERS = "answers_failures"
+# The general failure of our services; 0 is success.
+_FAILED = 1
 _END = (ExternalShutdownException, ROSInterruptException)
 
 Callback: TypeAlias = Callable[..., Any]
@@ -302,6 +304,8 @@ def refusal(response: Any, reason: str) -> Any:
         response.results = [SetParametersResult(successful=False, reason=text)]
     elif hasattr(response, "result") and hasattr(response.result, "reason"):
         response.result.reason = text
+    if isinstance(getattr(response, "code", None), int):
+        response.code = _FAILED
     for field in ("message", "text"):
         if isinstance(getattr(response, field, None), str):
             setattr(response, field, text)

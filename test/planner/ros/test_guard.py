@@ -12,6 +12,7 @@ import pytest
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray
 from planner_msgs.action import ExecutePrimitive
+from planner_msgs.srv import LoadEpisode
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import SetParameters, SetParametersAtomically
 from rclpy.action import ActionClient
@@ -90,6 +91,13 @@ def test_a_service_that_fails_answers_why_and_is_there_for_the_next_request(
         assert not answer.success
         assert answer.message == "the request cannot be carried out: KeyError: 'thing'"
         assert guard_of(pair.node).count == count
+
+
+def test_a_refusal_has_no_code_of_success(pair: Pair) -> None:
+    pair.node.create_service(LoadEpisode, "/fails", fail)
+    answer = pair.call(LoadEpisode, "/fails")
+    assert (answer.success, answer.code) == (False, 1)
+    assert answer.message == "the request cannot be carried out: KeyError: 'thing'"
 
 
 @pytest.mark.parametrize("kind", [99, 10, 255])
