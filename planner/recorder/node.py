@@ -156,7 +156,7 @@ class RecorderNode(Node):
         self._sources: dict[str, _Source] = {}
         self._waiting: deque[_Waiting] = deque()
         self._waiting_bytes = 0
-        self._notes = BagNotes(self._add_record, self._attach)
+        self._notes = BagNotes(self, self._add_record, self._attach)
         self._skipped: set[str] = set()
         # Why nothing can be written now, and why it could not before.
         self._blocked = self._failure = ""

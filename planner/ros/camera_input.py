@@ -12,7 +12,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import CameraInfo, Image
 
 from planner.ros import images, qos
-from planner.ros.checked_subscription import listen, reader
+from planner.ros.checked_subscription import drop_bytes, listen, reader
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -71,7 +71,7 @@ class CameraInput:
             INSTANCES: topics.of_agent(agent, topics.instances_image(camera)),
             COLOUR: topics.of_agent(agent, topics.colour_image(camera)),
         }
-        self._node = node
+        self._node, self._names = node, names
         info = topics.of_agent(agent, topics.depth_info(camera))
         self._info: Any = listen(node, CameraInfo, info, self._on_info, qos.IMAGE_INPUT)
         self._readers = {kind: reader(node, Image, names[kind]) for kind in self._kinds}
@@ -104,7 +104,11 @@ class CameraInput:
         return take
 
     def _take(self, kind: str, data: bytes) -> None:
-        stamp_s = stamp_of(data)
+        try:
+            stamp_s = stamp_of(data)
+        except ValueError as error:
+            drop_bytes(self._node, self._names[kind], str(error))
+            return
         if self._camera_info is None:
             self.losses["pictures without camera_info"] += 1
             return

@@ -62,21 +62,27 @@ def listen(
     return node.create_subscription(message_type, topic, take, profile)
 
 
-def reader(node: Node, message_type: Any, topic: str) -> Callable[[bytes], Any]:
+def reader(node: Node, message_type: Any, topic: str, bounds: str = "") -> Callable[[bytes], Any]:
     """A function that reads serialised messages of a topic; it returns None for one to be dropped.
+
+    See `checked` for the arguments.
 
     Raises:
         UnboundedFieldError: naming a field that has no bound.
     """
-    whole = checked(node, message_type, topic, lambda message: message)
+    whole = checked(node, message_type, topic, lambda message: message, bounds)
 
     def read(data: bytes) -> Any:
         try:
             message = deserialize_message(data, message_type)
         except rclpy_implementation.RMWError:
-            no_message = OutOfBounds("its bytes", f"no {type_name(message_type)}")
-            guard_of(node).drop(topic, no_message)
+            drop_bytes(node, topic, f"no {type_name(message_type)}")
             return None
         return whole(message)
 
     return read
+
+
+def drop_bytes(node: Node, topic: str, why: str) -> None:
+    """Drops a serialised message that is none."""
+    guard_of(node).drop(topic, OutOfBounds("its bytes", why))

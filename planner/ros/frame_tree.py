@@ -9,7 +9,7 @@ from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
-from planner.ros.checked_subscription import listen, reader
+from planner.ros.checked_subscription import drop_bytes, listen, reader
 from planner.world import topics
 from planner.world.frame_links import FrameLinks, is_ours
 from planner.world.serialized import first_stamp_of
@@ -27,13 +27,18 @@ class FrameTree(FrameLinks):
             return [] if message is None else list(message.transforms)
 
         super().__init__(links)
-        self._on_change = on_change
+        self._on_change, self._node = on_change, node
         node.create_subscription(TFMessage, topics.TF, self._on_links, qos.TF, raw=True)
         listen(node, TFMessage, topics.TF_STATIC, self._on_static_links, qos.TF_STATIC)
 
     def _on_links(self, data: bytes) -> None:
-        stamp_s = first_stamp_of(data)
-        if stamp_s is not None and is_ours(data):
+        try:
+            stamp_s = first_stamp_of(data)
+            is_used = stamp_s is not None and is_ours(data)
+        except ValueError as error:
+            drop_bytes(self._node, topics.TF, str(error))
+            return
+        if stamp_s is not None and is_used:
             self.add(stamp_s, data)
             self._on_change()
 
