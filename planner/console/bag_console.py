@@ -49,6 +49,11 @@ class BagShow:
         self._moved.set()
         self._task = asyncio.get_running_loop().create_task(self._run())
 
+    @property
+    def importance(self) -> int:
+        """All pages only look."""
+        return 0
+
     def about(self) -> dict[str, Json]:
         """Name, length and state of the bag."""
         return {

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from fastapi import WebSocket, WebSocketDisconnect
 
@@ -34,7 +34,8 @@ _GRAIN_S = 0.0005
 _CLOSE_S = 0.5
 # After a change, until the others of the same moment have come.
 _SETTLE_S = 0.008
-MAX_PAGES, MAX_ERRORS, MAX_WAITING = 100, 20, 200
+# Of pages; of those that have not said hello yet; of one page's errors and outcomes.
+MAX_PAGES, MAX_GREETED, MAX_ERRORS, MAX_WAITING = 100, 100, 20, 200
 # Close codes of the application (RFC 6455, 7.4.2).
 REFUSED, BAD, SLOW, FULL = 4401, 4400, 4408, 4429
 # JSON would take a third more; the first byte of a picture's frame is the length of the name.
@@ -51,14 +52,35 @@ def until_next(at_s: float) -> float:
     return NEWS_S - at_s % NEWS_S + _GRAIN_S
 
 
+class Guest(Protocol):
+    """A connection that can be asked to make room."""
+
+    wake: asyncio.Event
+
+    @property
+    def importance(self) -> int:
+        """As that of what it shows."""
+        ...
+
+    def leave(self, reason: str) -> None:
+        """Ends it."""
+        ...
+
+
 class Hub:
-    """Wakes the connections when something has changed, from any thread."""
+    """Wakes the connections when something has changed, from any thread, and limits their number.
+
+    A new page is always let in, as it has the button that stops the robots: of too many the least
+    important goes, of equals the one that came first.
+    """
 
     def __init__(self) -> None:
         """No server runs yet."""
         self.started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._wakes: set[asyncio.Event] = set()
+        # In the order in which they came.
+        self._greeted: list[Guest] = []
+        self._guests: list[Guest] = []
         self._pending = False
         self._thread = 0
         # In which span they were woken last.
@@ -108,15 +130,27 @@ class Hub:
     @property
     def pages(self) -> int:
         """How many are connected."""
-        return len(self._wakes)
+        return len(self._guests)
 
-    def join(self, wake: asyncio.Event) -> None:
-        """A connection that wants to be woken."""
-        self._wakes.add(wake)
+    def greet(self, guest: Guest) -> None:
+        """A connection that has not said hello yet."""
+        self._greeted.append(guest)
+        if len(self._greeted) > MAX_GREETED:
+            self._greeted.pop(0).leave(f"more than {MAX_GREETED} connections say nothing")
 
-    def leave(self, wake: asyncio.Event) -> None:
-        """It has ended."""
-        self._wakes.discard(wake)
+    def join(self, guest: Guest) -> None:
+        """A page that wants to be woken."""
+        self._guests.append(guest)
+        if len(self._guests) > MAX_PAGES:
+            least = min(self._guests[:-1], key=lambda each: each.importance)
+            self._guests.remove(least)
+            least.leave(f"more than {MAX_PAGES} pages are open; reload to come back")
+
+    def leave(self, guest: Guest) -> None:
+        """It has ended, or is no longer greeted."""
+        for guests in (self._greeted, self._guests):
+            if guest in guests:
+                guests.remove(guest)
 
     def _wake_later(self, loop: asyncio.AbstractEventLoop) -> None:
         at_s = time.monotonic() + _SETTLE_S
@@ -127,8 +161,8 @@ class Hub:
     def _wake(self) -> None:
         self._pending = False
         self._span = span(time.monotonic())
-        for wake in self._wakes:
-            wake.set()
+        for guest in self._guests:
+            guest.wake.set()
 
 
 class _LeftError(Exception):
@@ -144,7 +178,11 @@ class Connection:
     def __init__(self, ws: WebSocket, access: Access, hub: Hub, make_show: MakeShow) -> None:
         """The socket is accepted."""
         self._ws, self._access, self._hub, self._make_show = ws, access, hub, make_show
-        self._wake = asyncio.Event()
+        self.wake = asyncio.Event()
+        self._left: asyncio.Future[_LeftError] = asyncio.get_running_loop().create_future()
+        self._show: Show | None = None
+        # How long it waits for the hello, while it does.
+        self._hello: asyncio.Timeout | None = None
         self._outbox: deque[str] = deque()
         self._loop = asyncio.get_running_loop()
         # The version that the page has, and the one that it is drawing.
@@ -158,8 +196,21 @@ class Connection:
         self._with_pictures = False
         self._errors = 0
 
+    @property
+    def importance(self) -> int:
+        """As that of what it shows."""
+        return 0 if self._show is None else self._show.importance
+
+    def leave(self, reason: str) -> None:
+        """Ends it, to make room for others."""
+        if not self._left.done():
+            self._left.set_result(_LeftError(FULL, reason))
+        if self._hello is not None:
+            self._hello.reschedule(self._loop.time())
+
     async def run(self) -> None:
         """Ends when the page has gone or is sent away; the reason is in the close frame."""
+        self._hub.greet(self)
         try:
             show = await self._greet()
         except _LeftError as left:
@@ -167,7 +218,10 @@ class Connection:
             return
         except (WebSocketDisconnect, RuntimeError):
             return
-        self._hub.join(self._wake)
+        finally:
+            self._hub.leave(self)
+        self._show = show
+        self._hub.join(self)
         try:
             async with asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._send_all(show))
@@ -179,15 +233,18 @@ class Connection:
             # Gone; a send to a closed socket raises a RuntimeError.
             pass
         finally:
-            self._hub.leave(self._wake)
+            self._hub.leave(self)
             show.close()
 
     async def _greet(self) -> Show:
         try:
-            async with asyncio.timeout(HELLO_S):
+            async with asyncio.timeout(HELLO_S) as self._hello:
                 text = await self._text()
+            self._hello = None
             hello = protocol.read(text)
         except TimeoutError:
+            if self._left.done():
+                raise self._left.result() from None
             raise _LeftError(BAD, "no hello came") from None
         except ProtocolError as error:
             raise _LeftError(BAD, str(error)) from None
@@ -200,8 +257,6 @@ class Connection:
             )
         if not self._access.allows(hello.token):
             raise _LeftError(REFUSED, "wrong token")
-        if self._hub.pages >= MAX_PAGES:
-            raise _LeftError(FULL, f"there are {MAX_PAGES} pages already")
         show = self._make_show(hello, may_order=self._access.may_order(hello.token))
         self._say(
             {"type": "welcome", "version": protocol.VERSION, "mode": show.mode, **show.about()}
@@ -215,8 +270,8 @@ class Connection:
                 await self._ws.send_text(self._outbox.popleft())
             await self._send_news(show)
             self._sending_s = None
-            await self._wake.wait()
-            self._wake.clear()
+            await self.wake.wait()
+            self.wake.clear()
 
     async def _send_news(self, show: Show) -> None:
         """Sends what is new if the page is ready."""
@@ -225,7 +280,7 @@ class Connection:
             self._missed = True
             return
         if span(self._sent_s) == span(now_s):
-            self._loop.call_later(until_next(now_s), self._wake.set)
+            self._loop.call_later(until_next(now_s), self.wake.set)
             return
         for number, name, jpeg in show.pictures(self._picture, cameras=self._with_pictures):
             self._picture = number
@@ -237,9 +292,14 @@ class Connection:
             await self._ws.send_text(patch.text)
 
     async def _guard(self) -> None:
-        """Sends a page away that does not read or draw; one timer costs less than one a news."""
+        """Sends a page away that has to make room, or does not read or draw.
+
+        One timer costs less than one a news.
+        """
         while True:
-            await asyncio.sleep(_LOOK_S)
+            await asyncio.wait([self._left], timeout=_LOOK_S)
+            if self._left.done():
+                raise self._left.result()
             now_s = time.monotonic()
             if self._sending_s is not None and now_s - self._sending_s > DRAW_S:
                 raise _LeftError(SLOW, f"the page read nothing for {DRAW_S:g} s")
@@ -264,7 +324,7 @@ class Connection:
                     self._has = self._sent
                     if self._missed:
                         self._missed = False
-                        self._wake.set()
+                        self.wake.set()
             case Pictures():
                 self._with_pictures = message.on
                 show.want_pictures(message.on)
@@ -289,7 +349,7 @@ class Connection:
     def _say(self, message: object) -> None:
         if len(self._outbox) < MAX_WAITING:
             self._outbox.append(json.dumps(message, allow_nan=False))
-        self._wake.set()
+        self.wake.set()
 
     async def _text(self) -> str:
         message = await self._ws.receive()

@@ -82,6 +82,13 @@ class OrderDispatcher:
         self._show_seats()
         self.expire(GRACE_S + 0.1)
 
+    def importance(self, visitor: Visitor) -> int:
+        """2 = the newest page of who has a seat, 1 = one that may give orders, 0 = it looks."""
+        newest = next(v for v in reversed(self._visitors) if v.session == visitor.session)
+        if newest is visitor and visitor.session in self._seats.all(self.now_s()).values():
+            return 2
+        return int(visitor.may_order)
+
     def expire_seats(self) -> None:
         """Shows which seats have become free."""
         self._show_seats()

@@ -15,6 +15,7 @@ from fastapi import FastAPI, Request, Response, WebSocket
 
 from planner.console.access import Access
 from planner.console.connection import Connection, Hub
+from planner.console.door import PageProtocol, RequestProtocol
 from planner.console.protocol import MAX_MESSAGE, Hello
 from planner.console.show import Show
 from planner.world.errors import PlannerError
@@ -102,7 +103,8 @@ class Server:
             log_level=logging.WARNING,
             access_log=False,
             lifespan="off",
-            ws="websockets-sansio",
+            http=RequestProtocol,
+            ws=PageProtocol,
             ws_max_size=4 * MAX_MESSAGE,
             ws_per_message_deflate=False,
             timeout_graceful_shutdown=1,

@@ -22,6 +22,11 @@ class Show(Protocol):
     mode: str
     table: Table
 
+    @property
+    def importance(self) -> int:
+        """What goes first where there are too many pages, from 0; asked of pages that are open."""
+        ...
+
     def about(self) -> dict[str, Json]:
         """Facts for the page's beginning."""
         ...
@@ -66,6 +71,11 @@ class LiveShow:
         self._dispatcher, self._visitor, self._pictures = dispatcher, visitor, pictures
         self.table = dispatcher.view.table
         dispatcher.visitor_joined(visitor)
+
+    @property
+    def importance(self) -> int:
+        """As the dispatcher says."""
+        return self._dispatcher.importance(self._visitor)
 
     def about(self) -> dict[str, Json]:
         """No more than what is in the table."""

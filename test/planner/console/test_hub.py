@@ -15,6 +15,18 @@ from planner.console.connection import NEWS_S, Hub, span, until_next
 from planner.console.table import Patch
 
 
+class Waiting:
+    """A page that nobody asks to leave."""
+
+    importance = 0
+
+    def __init__(self) -> None:
+        self.wake = asyncio.Event()
+
+    def leave(self, reason: str) -> None:
+        raise AssertionError(reason)
+
+
 @pytest.mark.parametrize("at_s", [0.0, 0.049, 0.05, 1.0, 123.4567, 98765.43219])
 def test_waiting_for_the_next_span_ends_in_it(at_s: float) -> None:
     assert span(at_s + until_next(at_s)) == span(at_s) + 1
@@ -25,11 +37,11 @@ def test_pages_are_woken_together_and_once_in_a_span() -> None:
     woken: list[list[float]] = [[], []]
 
     async def page(hub: Hub, at: list[float]) -> None:
-        wake = asyncio.Event()
-        hub.join(wake)
+        guest = Waiting()
+        hub.join(guest)
         while True:
-            await wake.wait()
-            wake.clear()
+            await guest.wake.wait()
+            guest.wake.clear()
             at.append(time.monotonic())
 
     async def run() -> None:

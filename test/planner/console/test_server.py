@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from email.message import Message
 from http.client import HTTPConnection
 from typing import Any
@@ -17,7 +17,7 @@ from dispatcher_stage import Robots
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from planner.console import connection
+from planner.console import connection, door
 from planner.console.access import Access, access_to
 from planner.console.connection import Hub
 from planner.console.dispatcher import OrderDispatcher
@@ -126,6 +126,15 @@ def deaf_page(site: Site) -> Iterator[socket.socket]:
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         opened.sendall(asked.encode())
         assert b" 101 " in opened.recv(4096)
+        yield opened
+
+
+@contextmanager
+def half_open(site: Site, begun: bytes) -> Iterator[socket.socket]:
+    """A connection with the beginning of a request."""
+    parts = urlsplit(site.url)
+    with socket.create_connection((parts.hostname, parts.port or 0), TIMEOUT_S) as opened:
+        opened.sendall(begun)
         yield opened
 
 
@@ -302,12 +311,111 @@ def test_a_port_that_is_taken_is_reported(site: Site) -> None:
         Site(Access(port=port))
 
 
-def test_a_full_house_is_refused(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "MAX_PAGES", 1)
-    with site.page() as first:
-        first.receive("welcome")
-        with site.page() as second:
-            assert second.closed() == (4429, "there are 1 pages already")
+def test_of_too_many_pages_the_oldest_that_only_looks_goes_and_each_new_one_can_stop() -> None:
+    site = Site(Access(port=0, control="a-token-for-orders", view="a-token-to-look"))
+    site.view.take("/world/info", info("agent_0", "agent_1"))
+    orders, looks = "a-token-for-orders", "a-token-to-look"
+    with ExitStack() as opened:
+
+        def come(session: str, token: str) -> Page:
+            page = opened.enter_context(site.page(session, token=token))
+            page.receive("welcome")
+            return page
+
+        operator = come("operator", orders)
+        second, viewer = come("secondone", orders), come("viewerone", looks)
+        others = [come(f"othersnr{n}", looks) for n in range(connection.MAX_PAGES - 3)]
+        late = come("latepages", looks)
+        assert viewer.closed() == (4429, "more than 100 pages are open; reload to come back")
+        late.send(type="stop", order=1)
+        assert late.receive("done")["good"]
+        assert ("stop", ("agent_0", "agent_1")) in site.robots.asked
+        latest = come("latestone", orders)
+        assert others[0].closed()[0] == 4429
+        for page in (operator, second, latest, late, others[1]):
+            page.send(type="stop", order=2)
+            assert page.receive("done")["good"]
+        assert site.hub.pages == connection.MAX_PAGES
+    site.server.stop()
+
+
+def test_who_has_a_seat_stays_among_pages_that_may_all_give_orders(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_PAGES", 3)
+    with ExitStack() as opened:
+
+        def come(session: str) -> Page:
+            page = opened.enter_context(site.page(session))
+            page.receive("welcome")
+            return page
+
+        # A copy of the operator's page has the same session; the newer one is kept.
+        copied, operator, other = come("operator"), come("operator"), come("otherpage")
+        third = come("thirdpage")
+        assert copied.closed()[0] == 4429
+        fourth = come("fourthone")
+        assert other.closed()[0] == 4429
+        for page in (operator, third, fourth):
+            page.send(type="stop", order=1)
+            assert page.receive("done")["good"]
+
+
+def test_of_too_many_that_say_no_hello_the_oldest_is_closed(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connection, "MAX_GREETED", 2)
+    with connect(site.url) as first, connect(site.url) as second, connect(site.url) as third:
+        assert Page(first).closed() == (4429, "more than 2 connections say nothing")
+        with site.page() as page:
+            page.receive("welcome")
+        assert Page(second).closed()[0] == 4429
+        third.ping().wait(TIMEOUT_S)
+
+
+def closed_by_server(opened: socket.socket) -> bool:
+    try:
+        return opened.recv(4096) == b""
+    except ConnectionResetError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "begun", [b"", b"GET / HTTP/1.1\r\nHost: a", b"GET / HTTP/1.1\r\n\r\nGET "]
+)
+def test_a_half_open_request_is_closed(
+    site: Site, monkeypatch: pytest.MonkeyPatch, begun: bytes
+) -> None:
+    monkeypatch.setattr(door, "REQUESTS_S", 0.5)
+    with site.page() as page, half_open(site, begun) as opened:
+        page.receive("welcome")
+        while not closed_by_server(opened):
+            pass
+        # A page is no request any more.
+        page.send(type="stop", order=1)
+        assert page.receive("done")["good"]
+
+
+def test_of_too_many_requests_the_oldest_is_closed_and_pages_still_come(site: Site) -> None:
+    with ExitStack() as opened:
+        begun = [
+            opened.enter_context(half_open(site, b"GET / HTTP/1.1\r\n"))
+            for _ in range(3 * door.MAX_REQUESTS)
+        ]
+        assert all(closed_by_server(each) for each in begun[: door.MAX_REQUESTS])
+        assert get(site.server.address)[0] == 200
+        with site.page() as page:
+            page.receive("welcome")
+
+
+def test_a_closed_page_that_answers_nothing_is_gone_after_a_while(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(door, "CLOSE_S", 0.5)
+    with deaf_page(site) as deaf:
+        deaf.sendall(masked("no hello"))
+        while not closed_by_server(deaf):
+            pass
 
 
 @pytest.mark.slow

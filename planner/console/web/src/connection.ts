@@ -10,6 +10,8 @@ const MOST_MS = 5000;
 const FINAL = new Map([
   [4400, "refused"],
   [4401, "wrong token"],
+  // Pages that come back at once would push each other out for ever.
+  [4429, "too many pages are open; reload to come back"],
 ]);
 
 export interface Listener {
