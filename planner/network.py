@@ -11,14 +11,17 @@ from collections.abc import Mapping, MutableMapping
 from enum import StrEnum
 from pathlib import Path
 
+from planner.security.enclave import is_enforced
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
 SETTING = "PLANNER_NETWORK"
+TOKEN = "PLANNER_NETWORK_TOKEN"  # noqa: S105 - the name of a variable
 PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 RMW = "RMW_IMPLEMENTATION"
 
+_MIN_TOKEN = 12
 _LOOPBACK, _LOOPBACK_LARGE = "fastdds_loopback.xml", "fastdds_bridge_loopback.xml"
 _OPEN_LARGE = "fastdds_bridge.xml"
 _OURS = (_LOOPBACK, _LOOPBACK_LARGE, _OPEN_LARGE)
@@ -42,6 +45,29 @@ def requested_network(environment: Mapping[str, str]) -> Network:
         return Network(text)
     except ValueError:
         raise PlannerError(f"{SETTING}: expected loopback or open, got {text!r}") from None
+
+
+def token_of(environment: Mapping[str, str]) -> str:
+    """The token of programs that may command robots; "" where none is needed.
+
+    One is needed on an open network, unless SROS 2 excludes programs without keys.
+
+    Raises:
+        PlannerError: if one is needed and there is none that can be used.
+    """
+    if requested_network(environment) is Network.LOOPBACK or is_enforced(environment):
+        return ""
+    token = environment.get(TOKEN, "")
+    if not token:
+        raise PlannerError(
+            f"{SETTING}=open without SROS 2 lets every machine command the robots: set {TOKEN} to "
+            "the same secret for all programs, or use keys (docs/setup.md)"
+        )
+    if len(token) < _MIN_TOKEN or not token.isascii() or not token.isprintable():
+        raise PlannerError(
+            f"{TOKEN}: expected at least {_MIN_TOKEN} visible ASCII characters, got {len(token)}"
+        )
+    return token
 
 
 def confine(environment: MutableMapping[str, str], *, large_messages: bool = False) -> None:

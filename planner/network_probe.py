@@ -8,7 +8,17 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from planner.network import PROFILES, RANGE, RMW, SETTING, Network, requested_network, uses_fast_dds
+from planner.network import (
+    PROFILES,
+    RANGE,
+    RMW,
+    SETTING,
+    TOKEN,
+    Network,
+    requested_network,
+    token_of,
+    uses_fast_dds,
+)
 from planner.security.enclave import (
     ENABLE,
     KEYSTORE,
@@ -19,6 +29,7 @@ from planner.security.enclave import (
 )
 from planner.security.keystore_check import KeystoreReport, check_keystore
 from planner.security.policy import shipped_policy
+from planner.world.errors import PlannerError
 
 # Programs for a child process, in the environment of a node.
 SOCKETS = """
@@ -104,11 +115,15 @@ def judge(environment: Mapping[str, str], sockets_json: str) -> Exposure:
         )
     if environment.get(ENABLE):
         why += f"; {ENABLE}={environment[ENABLE]} has no effect, ROS expects the word true"
-    return Exposure(
-        False,
-        f"open without security: anyone who reaches this machine can move the robot; {why}",
-        _cure(environment),
-    )
+    try:
+        has_token = bool(token_of(environment))
+    except PlannerError as error:
+        why += f"; programs do not start: {error}"
+        has_token = False
+    who = "anyone who reaches this machine can move the robot"
+    if has_token:
+        who = f"who has {TOKEN} can move the robot, anyone can read and forge packets"
+    return Exposure(False, f"open without security: {who}; {why}", _cure(environment))
 
 
 def examine_keys(environment: Mapping[str, str], folder: Path) -> KeystoreReport:

@@ -76,9 +76,8 @@ _EFFECTS: Mapping[Command, _Effect] = {
 }
 
 # Anybody may stop an agent, claimed or not.
-_ALWAYS = frozenset(
-    {Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD, Command.ESTOP_RELEASE, Command.CLAIM}
-)
+STOPS = frozenset({Command.STOP, Command.ESTOP_GENTLE, Command.ESTOP_HARD})
+_ALWAYS = STOPS | {Command.ESTOP_RELEASE, Command.CLAIM}
 
 
 class Control:

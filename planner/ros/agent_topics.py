@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
@@ -21,6 +21,7 @@ from std_srvs.srv import Trigger
 
 from planner.ros import images, qos
 from planner.ros.conversions import header, pose_message
+from planner.ros.known_programs import Callers
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
 from planner.world.observation import (
@@ -261,15 +262,25 @@ class TriggerServices:
         agent: str,
         commands: Sequence[str],
         on_command: Callable[[str], CommandReply | Future[CommandReply]],
+        *,
+        free: Collection[str] = (),
     ) -> None:
-        """Serves /AGENT/COMMAND for each; `on_command` replies at once or by a future."""
+        """Serves /AGENT/COMMAND for each; `on_command` replies at once or by a future.
+
+        Anybody may call those that are `free`; the others as `planner.ros.known_programs` says.
+        """
         self._node = node
+        self._callers: dict[str, Callers] = {}
         group = ReentrantCallbackGroup()
 
         def serve(command: str) -> Callable[..., Any]:
             async def answer(
                 _request: Trigger.Request, response: Trigger.Response
             ) -> Trigger.Response:
+                callers = self._callers.get(command)
+                if callers is not None and (refusal := callers.refusal()):
+                    response.message = refusal
+                    return response
                 reply = on_command(command)
                 if isinstance(reply, Future):
                     reply = await reply or (False, "")
@@ -284,9 +295,15 @@ class TriggerServices:
             )
             for command in commands
         ]
+        for command, service in zip(commands, self._services, strict=True):
+            if command not in free:
+                name = topics.of_agent(agent, command)
+                self._callers[command] = Callers(node, service, Trigger.Event, name)
 
     def destroy(self) -> None:
         """Removes the services."""
+        for callers in self._callers.values():
+            callers.destroy()
         for service in self._services:
             self._node.destroy_service(service)
 

@@ -15,6 +15,7 @@ from service_msgs.msg import ServiceEventInfo
 from planner.ros import qos
 from planner.ros.action_peers import ActionPeers
 from planner.ros.guard import guard_of
+from planner.ros.known_programs import Callers
 from planner.ros.message_bounds import bounds_of
 from planner.ros.presence import Peers
 from planner.world.bounds import OutOfBounds
@@ -100,6 +101,9 @@ class GoalServer(ActionServer[Any, Any, Any]):
         self.configure_introspection(
             node.get_clock(), qos.EVENTS, ServiceIntrospectionState.CONTENTS
         )
+        self._callers = Callers(
+            node, self, action.Impl.SendGoalService.Event, f"{name}/_action/send_goal"
+        )
         self._requests = node.create_subscription(
             action.Impl.SendGoalService.Event,
             f"{name}/_action/send_goal/_service_event",
@@ -144,6 +148,7 @@ class GoalServer(ActionServer[Any, Any, Any]):
 
     def destroy(self) -> None:
         """Removes the action."""
+        self._callers.destroy()
         self._node.destroy_subscription(self._requests)
         super().destroy()
 
@@ -160,7 +165,9 @@ class GoalServer(ActionServer[Any, Any, Any]):
         goal.execute()
         try:
             problem = self._bounds.problem(goal.request, self._now_s())
-            if problem is not None:
+            if refusal := self._callers.refusal():
+                self._on_wrong(goal, OutOfBounds("goal", refusal))
+            elif problem is not None:
                 self._on_wrong(goal, problem)
             else:
                 self._on_goal(goal)

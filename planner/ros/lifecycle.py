@@ -15,6 +15,7 @@ from rclpy.task import Future
 from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK
 from planner.network import confine
 from planner.ros.guard import SHUTDOWN_ERRORS, SHUTDOWN_S, GuardedExecutor
+from planner.ros.known_programs import prove
 from planner.ros.managed_node import ManagedNode
 from planner.ros.supervision import SupervisorWatch
 from planner.world.errors import PlannerError
@@ -61,6 +62,7 @@ def run_node(
         try:
             node = make_node()
             SupervisorWatch(node)
+            prove(node)
             if isinstance(node, ManagedNode):
                 node.start()
         except PlannerError as error:

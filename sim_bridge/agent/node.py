@@ -34,7 +34,7 @@ from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Observation
 from planner.world.primitive import Drive
 from sim_bridge.approval_topics.node import ApprovalTopics
-from sim_bridge.control import Command, Outcome
+from sim_bridge.control import STOPS, Command, Outcome
 from sim_bridge.frames import Link, moving_links, optical_frame
 from sim_bridge.pacing import Exposures, Periodic
 from sim_bridge.requests import Request, out_of_bounds
@@ -99,7 +99,9 @@ class AgentInterface:
         self._description = SafePublisher(
             node, String, topics.of_agent(agent, topics.ROBOT_DESCRIPTION), qos.LATCHED, losses
         )
-        self._services = TriggerServices(node, agent, (*Command, *Answer), self._command)
+        self._services = TriggerServices(
+            node, agent, (*Command, *Answer), self._command, free=STOPS
+        )
         # Before the action: a client that discovers the action can already send heartbeats.
         self._heartbeats = HeartbeatSubscription(
             node, safety_topic(agent), partial(self._on_silence, runtime)

@@ -14,6 +14,7 @@ from sensor_msgs.msg import Image
 
 from planner.ros import images, qos
 from planner.ros.conversions import header, point_m, point_message, time_message
+from planner.ros.known_programs import Callers
 from planner.ros.message_bounds import bounds_of
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
@@ -55,6 +56,7 @@ class ApprovalTopics:
             node, ApprovalQuestion, topic(topics.QUESTION), qos.LATCHED, losses
         )
         self._service = node.create_service(AnswerQuestion, topic(topics.ANSWER), self._answer)
+        self._callers = Callers(node, self._service, AnswerQuestion.Event, topic(topics.ANSWER))
         self._shown = ""
         self._question.publish(ApprovalQuestion(agent=agent))
 
@@ -79,6 +81,9 @@ class ApprovalTopics:
     def _answer(
         self, request: AnswerQuestion.Request, response: AnswerQuestion.Response
     ) -> AnswerQuestion.Response:
+        if refusal := self._callers.refusal():
+            response.message = refusal
+            return response
         problem = self._bounds.problem(request, self._runtime.now_s())
         answers = self._runtime.gate.answers
         if problem:
@@ -94,6 +99,7 @@ class ApprovalTopics:
         """Removes the topics and the service."""
         for publisher in (self._image, self._target, self._question):
             publisher.destroy()
+        self._callers.destroy()
         self._node.destroy_service(self._service)
 
 

@@ -15,12 +15,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bridge_harness import Client, bridge, write_world
+from bridge_harness import Bridge, Client, bridge, write_world
 from node_processes import Node, running
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
-from planner.network import PROFILES, RANGE
+from planner.exit_status import EXIT_CONFIGURATION
+from planner.network import PROFILES, RANGE, TOKEN
 from planner.reachable import reachable_sockets
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -86,11 +87,12 @@ def world(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
     return write_world(tmp_path, small_house, small_episode)
 
 
-def stranger(elsewhere: Elsewhere) -> dict[str, Any]:
+def stranger(elsewhere: Elsewhere, token: str = "") -> dict[str, Any]:
     """What a client there gets to see and do that names this machine as its peer."""
     environment = {
         **ros_environment({**os.environ, "PLANNER_NETWORK": "open", RANGE: "SUBNET"}),
         "ROS_STATIC_PEERS": elsewhere.our_address,
+        TOKEN: token,
     }
     assert PROFILES not in environment
     done = elsewhere.run(sys.executable, str(OUTSIDE), str(LOOK_S), environment=environment)
@@ -103,17 +105,43 @@ def test_a_client_from_elsewhere_finds_nobody_and_claims_nothing(
     elsewhere: Elsewhere, world: Path
 ) -> None:
     with bridge(episode=world), running("skill_executor", episode=world):
-        assert stranger(elsewhere) == {"nodes": [], "answered": False, "said": ""}
+        found = stranger(elsewhere)
+    assert found == {"nodes": [], "answered": False, "said": "", "stop": "", "goal": ""}
 
 
-def test_the_same_client_claims_the_robot_where_the_network_was_opened(
+def test_where_the_network_was_opened_who_has_no_token_can_only_stop_the_robot(
     elsewhere: Elsewhere, world: Path
 ) -> None:
-    opened = {"PLANNER_NETWORK": "open"}
+    opened = {"PLANNER_NETWORK": "open", TOKEN: "a secret of the house"}
     with bridge(opened, episode=world), running("skill_executor", opened, episode=world):
         found = stranger(elsewhere)
-    assert found["nodes"], found
-    assert found["answered"], found
+        refusal = f"set {TOKEN} to that of the robot's programs"
+        assert found["nodes"], found
+        assert refusal in found["said"], found
+        assert refusal in found["goal"], found
+        assert found["stop"] == "stopped", found
+        found = stranger(elsewhere, opened[TOKEN])
+        assert (found["said"], found["stop"]) == ("claimed", "stopped"), found
+        assert refusal not in found["goal"], found
+        said = operated(elsewhere, opened, "claim", "stand")
+        assert said == ["claim: claimed", "stand: standing"]
+        assert refusal in operated(elsewhere, {**opened, TOKEN: "another secret"}, "claim")[0]
+
+
+def operated(elsewhere: Elsewhere, settings: dict[str, str], *commands: str) -> list[str]:
+    """What `planner operate` there is answered."""
+    environment = ros_environment({**os.environ, **settings, RANGE: "SUBNET"})
+    environment["ROS_STATIC_PEERS"] = elsewhere.our_address
+    words = ("-m", "planner.cli", "operate", "agent_0", *commands)
+    done = elsewhere.run(sys.executable, *words, environment=environment)
+    return [line.partition(": ")[2] for line in done.stdout.splitlines()]
+
+
+def test_an_open_network_without_token_or_keys_is_one_error(world: Path) -> None:
+    done = Bridge({"PLANNER_NETWORK": "open", TOKEN: ""}, episode=world)
+    assert done.ended() == EXIT_CONFIGURATION
+    assert f"set {TOKEN} to the same secret for all programs, or use keys" in done.log
+    assert "Traceback" not in done.log
 
 
 @pytest.mark.parametrize(

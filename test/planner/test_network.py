@@ -4,11 +4,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from planner.network import confine, is_loopback_only
+from planner.network import TOKEN, confine, is_loopback_only, token_of
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
 PROFILES, RANGE = "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_AUTOMATIC_DISCOVERY_RANGE"
+KEYS = {"ROS_SECURITY_ENABLE": "true", "ROS_SECURITY_STRATEGY": "Enforce"}
 NAMESPACE = "{http://www.eprosima.com}"
 
 
@@ -59,6 +60,37 @@ def test_once_open_the_discovery_range_is_ros_own_affair() -> None:
     made = confined(PLANNER_NETWORK="Open", **{RANGE: "LOCALHOST"})
     assert made[RANGE] == "LOCALHOST"
     assert is_loopback_only(made)
+
+
+@pytest.mark.parametrize(
+    ("environment", "token"),
+    [
+        ({}, ""),
+        ({TOKEN: "x"}, ""),
+        ({"PLANNER_NETWORK": "open", TOKEN: "a secret of ours"}, "a secret of ours"),
+        ({"PLANNER_NETWORK": "open", **KEYS}, ""),
+    ],
+)
+def test_a_token_is_needed_on_an_open_network_without_keys(
+    environment: dict[str, str], token: str
+) -> None:
+    assert token_of(environment) == token
+
+
+@pytest.mark.parametrize(
+    ("environment", "reason"),
+    [
+        ({}, "PLANNER_NETWORK=open without SROS 2 lets every machine command the robots"),
+        ({**KEYS, "ROS_SECURITY_STRATEGY": "Permissive"}, f"set {TOKEN} to the same secret"),
+        ({TOKEN: "short"}, f"{TOKEN}: expected at least 12 visible ASCII characters, got 5"),
+        ({TOKEN: "with a line\nend"}, "visible ASCII"),
+    ],
+)
+def test_without_a_good_token_an_open_network_is_one_error(
+    environment: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(PlannerError, match=reason):
+        token_of({"PLANNER_NETWORK": "open", **environment})
 
 
 @pytest.mark.parametrize(("network", "discovery"), [("", "LOCALHOST"), ("open", "SUBNET")])

@@ -63,6 +63,15 @@ def test_keys_on_the_loopback_are_reported_too() -> None:
     assert "SROS" not in judge({}, "[]").detail
 
 
+def test_an_open_network_is_reported_with_its_token() -> None:
+    opened = {"PLANNER_NETWORK": "open"}
+    assert "anyone who reaches this machine can move the robot" in judge(opened, REACHABLE).detail
+    assert "programs do not start: " in judge(opened, REACHABLE).detail
+    told = judge({**opened, "PLANNER_NETWORK_TOKEN": "a secret of ours"}, REACHABLE)
+    assert "who has PLANNER_NETWORK_TOKEN can move the robot" in told.detail
+    assert not told.is_protected
+
+
 def test_a_word_that_ros_does_not_know_guards_nobody() -> None:
     environment = {**SECURED, "ROS_SECURITY_ENABLE": "True", "ROS_SECURITY_STRATEGY": "Enforce"}
     exposure = judge({**environment, "PLANNER_NETWORK": "open"}, REACHABLE)
