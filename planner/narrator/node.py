@@ -151,8 +151,7 @@ class NarratorNode(Node):
             listen(self, OccupancyGrid, topics.MAP, self._on_map, qos.LATCHED)
         listen(self, SkillReport, topics.SKILL_RESULTS, self._on_skill, qos.EVENTS)
         listen(self, Evaluation, topics.EVALUATION_RESULT, self._on_result, qos.LATCHED)
-        if self._bag:
-            listen(self, DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS)
+        listen(self, DiagnosticArray, topics.DIAGNOSTICS, self._on_diagnostics, qos.DIAGNOSTICS)
 
     def _watch(self, agent: str) -> None:
         """Follows an agent's path, and its camera where pictures are wanted."""
@@ -309,6 +308,7 @@ class NarratorNode(Node):
         if not self._has_goal():
             self._timer.cancel()
             self.succeeded = self._done
+            self._say_what_is_missing()
             self._log(story.no_verdict_line(self._outcome, self._places()))
             rclpy.try_shutdown()
             return
@@ -324,8 +324,7 @@ class NarratorNode(Node):
             return
         self._timer.cancel()
         self.succeeded = verdict.status == Evaluation.SUCCEEDED
-        if self._bag_lacks:
-            self._log(f"the bag is not complete: {self._bag_lacks}")
+        self._say_what_is_missing()
         if verdict.explanation:
             self._log(f"why: {verdict.explanation}")
         self._log(
@@ -338,6 +337,10 @@ class NarratorNode(Node):
             )
         )
         rclpy.try_shutdown()
+
+    def _say_what_is_missing(self) -> None:
+        if self._bag_lacks:
+            self._log(f"the bag is not complete: {self._bag_lacks}")
 
     def _places(self) -> dict[str, str]:
         return {"bag": self._bag, "picture": self._draw()}
