@@ -24,7 +24,6 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.replay.state_log import StateLogWriter
@@ -32,6 +31,7 @@ from planner.ros.definitions import definition
 from planner.ros.world_messages import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.freed_memory import keep_freed_memory
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house

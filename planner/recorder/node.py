@@ -22,7 +22,6 @@ from std_msgs.msg import Header
 
 from planner.recorder import bag_records
 from planner.recorder.bag_writer import Topic
-from planner.recorder.freed_memory import keep_freed_memory, return_freed_memory
 from planner.recorder.naming import SHARED_TOPICS, name_in_bag
 from planner.recorder.notes.node import BagNotes, Handler
 from planner.recorder.opening.node import CONTINUES, SPACE_POLL_S, limits, open_bag
@@ -44,6 +43,7 @@ from planner.ros.polled_subscription import PolledGroup, PolledSubscription, Rec
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
+from planner.world.freed_memory import keep_freed_memory, return_freed_memory
 
 DISCOVERY_PERIOD_S = 0.25
 FLUSH_PERIOD_S = 0.5

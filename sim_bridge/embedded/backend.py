@@ -10,6 +10,7 @@ import mujoco
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
+from planner.world.freed_memory import return_freed_memory
 from planner.world.house import House
 from planner.world.observation import Sighting
 from sim_bridge.embedded.box_view import Limits
@@ -74,6 +75,8 @@ class EmbeddedBackend(KinematicBackend):
         self._screens, self._visibility = known.screens, None
         self._sightings.clear()
         self._shown.clear()
+        # Else a bridge grows for a dozen worlds, as each leaves holes too small for the next.
+        return_freed_memory()
 
     def _house_data(self, house: House) -> _HouseData:
         for known in self._houses:

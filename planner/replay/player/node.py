@@ -17,7 +17,6 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from planner.network import confine
-from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.controls import KEYS, Keyboard, terminal_controls
 from planner.replay.player.cues import Cue, passes
@@ -44,6 +43,7 @@ from planner.ros import compressed_pictures
 from planner.ros.definitions import definition, message_class
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.world.errors import PlannerError
+from planner.world.freed_memory import keep_freed_memory
 
 NAME = "replay"
 # Published by every node, or meant for several publishers.

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from planner.models.price_table import read_prices
-from planner.recorder.freed_memory import keep_freed_memory
 from planner.replay.definitions import printable
 from planner.replay.judging import recordings
 from planner.replay.report.collect import Collected, collect
@@ -22,6 +21,7 @@ from planner.replay.report.page import page_html, report_json
 from planner.replay.report.progress_bar import ProgressBar
 from planner.replay.report.tables import has_parquet, tables_of, write_csv, write_parquet
 from planner.world.errors import FileError, PlannerError
+from planner.world.freed_memory import keep_freed_memory
 
 PAGE, DOCUMENT, TABLES = "report.html", "report.json", "tables"
 # All pictures of a page together, before base64, which adds a third.
