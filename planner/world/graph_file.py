@@ -6,6 +6,7 @@ Coordinates are Unity's: metres, y up.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from planner.world.errors import FileError
 from planner.world.files import parse_model, read_document
 from planner.world.geometry import Vec3
+
+_log = logging.getLogger(__name__)
 
 MAX_NODES = 5_000
 MAX_EDGES = 200_000
@@ -48,8 +51,9 @@ _NEEDED = {
     "PLUGGED_IN": "HAS_PLUG",
     "PLUGGED_OUT": "HAS_PLUG",
 }
-# States that VirtualHome's own table gives to classes without the property.
+# Classes without a property that VirtualHome's own table of states, or its actions, give them.
 _PUBLISHED_EXTRAS = {
+    "GRABBABLE": frozenset({"water", "child"}),
     "CAN_OPEN": frozenset({"pantry", "bookshelf", "bathroomcounter", "kitchencounter", "crackers"}),
     "HAS_SWITCH": frozenset({"shower"}),
 }
@@ -170,9 +174,34 @@ def parse_graph(document: object, source: Path | str) -> Graph:
         graph = parse_model(document, Graph, source)
     except FileError as error:
         raise FileError(source, field + error.field, error.reason) from None
+    mended, warnings = mended_graph(graph, source, field)
+    for where, reason in warnings:
+        _log.warning("%s: %s: %s", source, where, reason)
+    return mended
+
+
+def mended_graph(
+    graph: Graph, source: Path | str, field: str = ""
+) -> tuple[Graph, list[tuple[str, str]]]:
+    """A graph that can be a world's state, and where and how it contradicted itself.
+
+    A state whose property the class lacks gives the node the property: the graph says that the
+    lamp is on. An edge that closes a circle of ON and INSIDE is left out.
+
+    Args:
+        graph: as it was read.
+        source: names it in errors.
+        field: of the graph within its file, with a dot; "" for the file itself.
+
+    Raises:
+        FileError: with file, field and reason of the first thing that cannot be mended.
+    """
     for where, reason in graph_findings(graph):
         raise FileError(source, field + where, reason)
-    return graph
+    nodes, strange = _with_properties(graph.nodes)
+    edges, circles = _without_circles(graph.edges, {node.id: node for node in nodes})
+    warnings = [(field + where, reason) for where, reason in (*strange, *circles)]
+    return graph.model_copy(update={"nodes": nodes, "edges": edges}), warnings
 
 
 def structure_findings(graph: Graph) -> Iterator[tuple[str, str]]:
@@ -203,7 +232,6 @@ def graph_findings(graph: Graph) -> Iterator[tuple[str, str]]:
     if not broken:
         nodes = {node.id: node for node in graph.nodes}
         yield from _hand_findings(graph.edges, nodes)
-        yield from _cycle_findings(graph.edges, nodes)
 
 
 def _kinds() -> str:
@@ -223,9 +251,6 @@ def label(node: GraphNode) -> str:
 def _unfit_state(node: GraphNode, state: str) -> str:
     if state not in _STATES:
         return f"there is no state {state[:40]!r}"
-    needed = _NEEDED.get(state)
-    if needed is not None and not node.has(needed):
-        return f"{label(node)} cannot be {state}: its class is not {needed}"
     if state in _POSTURES and not node.is_character:
         return f"{label(node)} cannot be {state}: it is not a character"
     return ""
@@ -254,20 +279,46 @@ def _hand_findings(
             yield f"edges.{i}.to_id", f"{label(thing)} is in another hand already"
 
 
-def _cycle_findings(
+def _with_properties(
+    nodes: Sequence[GraphNode],
+) -> tuple[tuple[GraphNode, ...], list[tuple[str, str]]]:
+    """The nodes with the properties that their states need; and a warning for each class."""
+    mended: list[GraphNode] = []
+    strange: dict[tuple[str, str], list[int]] = {}
+    for i, node in enumerate(nodes):
+        states = sorted({state.upper() for state in node.states} & set(_NEEDED))
+        lacking = [state for state in states if not node.has(_NEEDED[state])]
+        for state in lacking:
+            strange.setdefault((node.class_name, state), []).append(i)
+        more = dict.fromkeys(_NEEDED[state] for state in lacking)
+        mended.append(
+            node.model_copy(update={"properties": (*node.properties, *more)}) if more else node
+        )
+    warnings = []
+    for (_, state), places in strange.items():
+        who = ", ".join(label(nodes[i]) for i in places)
+        reason = f"{state} without the property {_NEEDED[state]}, which is added"
+        warnings.append((f"nodes.{places[0]}", f"{who}: {reason}"))
+    return tuple(mended), warnings
+
+
+def _without_circles(
     edges: Sequence[GraphEdge], nodes: Mapping[int, GraphNode]
-) -> Iterator[tuple[str, str]]:
-    """The first edge that closes a cycle of on and inside relations."""
+) -> tuple[tuple[GraphEdge, ...], list[tuple[str, str]]]:
+    """The edges without those that close a circle of on and inside; and a warning for each."""
+    kept: list[GraphEdge] = []
+    circles: list[tuple[str, str]] = []
     below: dict[int, list[int]] = {}
     for i, edge in enumerate(edges):
-        if edge.relation_type not in _RESTS:
-            continue
-        way = _way(below, edge.to_id, edge.from_id)
-        if way:
-            chain = " in ".join(label(nodes[number]) for number in (edge.from_id, *way))
-            yield f"edges.{i}", f"contains itself: {chain}"
-            return
-        below.setdefault(edge.from_id, []).append(edge.to_id)
+        if edge.relation_type in _RESTS:
+            way = _way(below, edge.to_id, edge.from_id)
+            if way:
+                chain = " in ".join(label(nodes[number]) for number in (edge.from_id, *way))
+                circles.append((f"edges.{i}", f"is left out, as it closes a circle: {chain}"))
+                continue
+            below.setdefault(edge.from_id, []).append(edge.to_id)
+        kept.append(edge)
+    return tuple(kept), circles
 
 
 def _way(below: Mapping[int, Sequence[int]], start: int, end: int) -> tuple[int, ...]:
