@@ -435,6 +435,12 @@ ELSEWHERE: Mapping[str, str] = {
     "planner houses check my_graph.json": (
         "test/planner/houses/test_houses_cli.py::test_a_scene_graph_is_checked_and_drawn"
     ),
+    'planner run my_graph.json --instruction "put the apple in the fridge"': (
+        "test/planner/test_api.py::test_a_scene_graph_goes_where_a_houses_name_goes"
+    ),
+    "planner houses play DATASET": (
+        "test/sim_bridge/graph/test_programs.py::test_a_bad_file_is_named_and_the_others_are_played"
+    ),
     **dict.fromkeys(
         (
             (

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from planner.houses import cli
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 
 _PX_PER_M = 80.0
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """As `planner.houses.cli`; a simulator's writer is imported only where it is asked for."""
-    return cli.run(args, {"habitat": _habitat, "mujoco": _mujoco}, _explore)
+    return cli.run(args, {"habitat": _habitat, "mujoco": _mujoco}, _explore, _play)
 
 
 def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
@@ -75,3 +75,26 @@ def _explore(house: House, output: Path | None) -> str:
         f"after {found.seconds:.0f} s, {found.walked_m:.0f} m and {found.pictures} pictures; of "
         f"the floor that the map lets a robot stand on, {found.agreement:.1%} is truly free"
     )
+
+
+def _play(folder: Path) -> bool:
+    from sim_bridge.graph.programs import paired, play_program, read_graphs, read_program
+
+    pairs, loaded, ran, reached = paired(folder), 0, 0, 0
+    for program, graphs in pairs:
+        try:
+            start, end = read_graphs(graphs)
+            loaded += 1
+            played = play_program(read_program(program), start, end)
+        except FileError as error:
+            print(error, flush=True)
+            continue
+        ran += played.ran
+        reached += not played.problem
+        if played.problem:
+            print(f"{program}: {played.problem}", flush=True)
+    print(
+        f"{len(pairs)} programs: the graphs of {loaded} load, {ran} can be carried out, "
+        f"{reached} reach their final graph"
+    )
+    return reached == len(pairs)

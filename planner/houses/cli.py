@@ -73,6 +73,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_parser("import", help="read scenes of a downloaded HSSD as houses")
     )
 
+    play = actions.add_parser(
+        "play", help="play VirtualHome's programs and compare with their final graphs"
+    )
+    play.add_argument(
+        "folder", type=Path, metavar="DIR", help="with executable_programs, init_and_final_graphs"
+    )
+
     actions.add_parser("list", help="the shipped houses")
     actions.add_parser("ship", help="rebuild the shipped houses from their recipes")
 
@@ -85,8 +92,19 @@ Explorer = Callable[[House, Path | None], str]
 """Explores a house, draws the built map into a file if given, and returns what it came to."""
 
 
-def run(args: argparse.Namespace, exporters: Mapping[str, Exporter], explorer: Explorer) -> int:
+Player = Callable[[Path], bool]
+"""Plays the programs under a folder and prints what became of them; whether all came out."""
+
+
+def run(
+    args: argparse.Namespace,
+    exporters: Mapping[str, Exporter],
+    explorer: Explorer,
+    player: Player,
+) -> int:
     """Runs one action and returns the exit status; `exporters` by the format's name."""
+    if args.action == "play":
+        return 0 if player(args.folder) else 1
     if args.action == "explore":
         print(explorer(load_house(args.house), args.output))
         return 0

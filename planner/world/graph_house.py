@@ -44,8 +44,8 @@ _STRUCTURE = frozenset({"ceiling", "doorjamb", "floor", "wall", "walls", "window
 _STRUCTURE_CATEGORIES = frozenset({"Ceiling", "Floor", "Floors", "Walls", "Windows"})
 _GREY = (0.6, 0.6, 0.6)
 _AFFORDANCES = {"CAN_OPEN": Affordance.OPENABLE, "HAS_SWITCH": "powerable"}
-# Edges that a world keeps; the others follow from positions.
-_KEPT = frozenset(EdgeKind) - {EdgeKind.CLOSE, EdgeKind.FACING}
+# Edges that follow from positions. A graph without any keeps what it says is close.
+_OF_POSITIONS = frozenset({EdgeKind.CLOSE, EdgeKind.FACING})
 
 
 def house_of_document(document: object, source: Path) -> House:
@@ -84,6 +84,11 @@ def is_structure(node: GraphNode) -> bool:
     return node.category in _STRUCTURE_CATEGORIES or node.class_name.lower() in _STRUCTURE
 
 
+def _is_placed(graph: Graph) -> bool:
+    """Whether a simulator has placed any node of it."""
+    return any(node.bounding_box or node.obj_transform for node in graph.nodes)
+
+
 class _Builder:
     """Sorts a graph's nodes by kind and places them one after another."""
 
@@ -104,18 +109,19 @@ class _Builder:
         for node in rooms:
             self._rooms[node.id] = self._room(node)
         handled = [n for n in self._graph.nodes if not (n.is_room or n.is_character)]
-        things = [n for n in handled if "GRABBABLE" in n.properties]
+        things = {n.id: n for n in handled if n.has("GRABBABLE")}
         for node in handled:
-            if node not in things and not is_structure(node):
+            if node.id not in things and not is_structure(node):
                 self._pieces[node.id] = self._piece(node)
-        for node in things:
+        for node in things.values():
             self._place(node)
         bare = {"bounding_box": None, "obj_transform": None}
+        dropped = _OF_POSITIONS if _is_placed(self._graph) else {EdgeKind.FACING}
         kept = Graph(
             nodes=tuple(
                 n if n.is_character else n.model_copy(update=bare) for n in self._graph.nodes
             ),
-            edges=tuple(e for e in self._graph.edges if e.relation_type in _KEPT),
+            edges=tuple(e for e in self._graph.edges if e.relation_type not in dropped),
         )
         return House(
             version=1,
@@ -228,7 +234,7 @@ class _Builder:
         for edge_kind in (EdgeKind.INSIDE, EdgeKind.ON):
             for kind, other in self._below.get(number, ()):
                 if kind == edge_kind and (
-                    other in self._pieces or "GRABBABLE" in self._nodes[other].properties
+                    other in self._pieces or self._nodes[other].has("GRABBABLE")
                 ):
                     return edge_kind, other
         return EdgeKind.ON, self._room_of(number)
@@ -295,7 +301,7 @@ def _box(node: GraphNode) -> tuple[Vec3, Vec3] | None:
     if node.obj_transform is None:
         return None
     x, y, z = node.obj_transform.position
-    size_m = _ROOM_M if node.is_room else _THING_M if "GRABBABLE" in node.properties else _PIECE_M
+    size_m = _ROOM_M if node.is_room else _THING_M if node.has("GRABBABLE") else _PIECE_M
     return (x, z, y + size_m[2] / 2), size_m
 
 

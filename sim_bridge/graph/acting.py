@@ -9,13 +9,20 @@ from planner.world.put_spots import spot_at_piece, spot_at_thing, spread
 from planner.world.room_ways import Point, length_m, stopped
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation, floor_name
-from sim_bridge.graph.actions import Action, Precondition, Verb
-from sim_bridge.graph.scene import Node
+from sim_bridge.graph.actions import DEEDS, SEATS, Action, Deed, Need, Precondition, Verb
+from sim_bridge.graph.scene import Node, Posture
 from sim_bridge.graph.world import Agent, GraphWorld
 
 # VirtualHome's CLOSE: from the centre of one to the box of the other, seen from above.
 CLOSE_M = 1.5
 TURN_RAD = math.radians(30)
+_TURNS = {Verb.TURNLEFT: TURN_RAD, Verb.TURNRIGHT: -TURN_RAD}
+_POSTURES = {Verb.SIT: Posture.SITTING, Verb.LIE: Posture.LYING}
+_STATES = {
+    Verb.WIPE: ("clean", True),
+    Verb.SWITCHON: ("powered_on", True),
+    Verb.SWITCHOFF: ("powered_on", False),
+}
 
 
 def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
@@ -25,10 +32,6 @@ def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
         PlannerError: for an unknown agent.
     """
     who = world.agent(agent)
-    if action.verb in (Verb.TURNLEFT, Verb.TURNRIGHT):
-        turn = TURN_RAD if action.verb is Verb.TURNLEFT else -TURN_RAD
-        world.move(who, who.x_m, who.y_m, math.remainder(who.yaw_rad + turn, math.tau), who.room)
-        return None
     missing = first_missing(world, who, action)
     if missing is None:
         apply(world, who, action)
@@ -38,26 +41,95 @@ def act(world: GraphWorld, agent: str, action: Action) -> Precondition | None:
 def first_missing(world: GraphWorld, who: Agent, action: Action) -> Precondition | None:
     """The first violated precondition of an action; None if there is none."""
     verb, name = action.verb, action.target
-    if name not in world.nodes and not (verb is Verb.WALK and name in world.agents):
+    if verb in _TURNS:
+        return None
+    if verb in (Verb.STANDUP, Verb.SLEEP, Verb.WAKEUP):
+        return None if who.rest is not None else Precondition.SEATED
+    to_agent = name in world.agents and verb in (Verb.WALK, Verb.TURNTO, Verb.GREET)
+    if name not in world.nodes and not to_agent:
         return Precondition.EXISTS
+    if verb is Verb.FIND:
+        return _find_lacks(world, who, name)
     if verb is Verb.WALK:
-        held = world.enclosing(name) is not None
-        return Precondition.REACHABLE if held or world.way(who, name) is None else None
+        return _walk_lacks(world, who, name)
     if verb is Verb.GRAB:
         return _grab_lacks(world, who, name)
-    if verb in (Verb.PUT, Verb.PUTIN):
+    if verb in (Verb.PUT, Verb.PUTIN, Verb.POUR):
         return _put_lacks(world, who, action)
-    node = world.nodes[name]
+    if verb in (Verb.DROP, Verb.PUTOBJBACK):
+        return _put_back_lacks(world, who, action)
+    if verb in DEEDS:
+        return _deed_lacks(world, who, action, DEEDS[verb])
+    return None if verb is Verb.TURNTO else _change_lacks(world, who, world.nodes[name], verb)
+
+
+def _find_lacks(world: GraphWorld, who: Agent, name: str) -> Precondition | None:
+    """What finding lacks: it is walking to what is not close."""
+    if _is_near(world, who, name):
+        return None
+    return Precondition.NEAR if who.rest is not None else _walk_lacks(world, who, name)
+
+
+def _walk_lacks(world: GraphWorld, who: Agent, name: str) -> Precondition | None:
+    if who.rest is not None:
+        return Precondition.STANDING
+    held = world.enclosing(name) is not None
+    return Precondition.REACHABLE if held or world.way(who, name) is None else None
+
+
+def _change_lacks(world: GraphWorld, who: Agent, node: Node, verb: Verb) -> Precondition | None:
+    """What an action lacks that changes its target's state, or the agent's posture."""
     if verb in (Verb.OPEN, Verb.CLOSE):
         return _opening_lacks(world, who, node, verb)
-    state = "clean" if verb is Verb.WIPE else "powered_on"
-    if default_states().affordance_of[state] not in node.affordances:
-        return Precondition.CLEANABLE if verb is Verb.WIPE else Precondition.HAS_SWITCH
+    if verb in SEATS:
+        if SEATS[verb] not in node.properties:
+            return Precondition.MADE_FOR_IT
+        if who.rest is not None and who.rest[0] is _POSTURES[verb]:
+            return Precondition.STANDING
+    elif verb in (Verb.PLUGIN, Verb.PLUGOUT):
+        plugged = world.is_plugged_in(node.name)
+        if plugged is None:
+            return Precondition.HAS_PLUG
+        if plugged is (verb is Verb.PLUGIN):
+            return Precondition.IS_PLUGGED_OUT if plugged else Precondition.IS_PLUGGED_IN
+        if None not in who.hands:
+            return Precondition.FREE_HAND
+    else:
+        state = "clean" if verb is Verb.WIPE else "powered_on"
+        if default_states().affordance_of[state] not in node.affordances:
+            return Precondition.CLEANABLE if verb is Verb.WIPE else Precondition.HAS_SWITCH
+        if verb is Verb.SWITCHON and world.is_plugged_in(node.name) is False:
+            return Precondition.IS_PLUGGED_IN
+    return None if _is_near(world, who, node.name) else Precondition.NEAR
+
+
+def _deed_lacks(world: GraphWorld, who: Agent, action: Action, deed: Deed) -> Precondition | None:
+    """What an action lacks that changes nothing."""
+    name = action.target
+    node = world.nodes.get(name)
+    names = (name, *world.contents_of(name)) if action.verb is Verb.EAT else (name,)
+    fit = {word for each in names if each in world.nodes for word in world.nodes[each].properties}
+    named = node is None or node.class_name in deed.classes
+    if deed.properties and not named and not deed.properties & fit:
+        return Precondition.MADE_FOR_IT
+    if deed.need is Need.HELD:
+        return None if name in who.hands else Precondition.HELD
+    if world.enclosing(name) is not None:
+        return Precondition.CONTAINER_OPEN
+    if deed.need is Need.SAME_ROOM:
+        return None if world.room_of(name) == who.room else Precondition.SAME_ROOM
+    if action.verb is Verb.CUT and not any("knife" in held for held in who.hands if held):
+        return Precondition.TOOL_HELD
     return None if _is_near(world, who, name) else Precondition.NEAR
 
 
 def _is_near(world: GraphWorld, who: Agent, name: str) -> bool:
-    return world.gap_to_m((who.x_m, who.y_m), name) < CLOSE_M and world.room_of(name) == who.room
+    if world.gap_to_m((who.x_m, who.y_m), name) < CLOSE_M and world.room_of(name) == who.room:
+        return True
+    node = world.nodes.get(name)
+    if node is not None and "BODY_PART" in node.properties:
+        return True
+    return world.is_told_close(who, name)
 
 
 def _grab_lacks(world: GraphWorld, who: Agent, name: str) -> Precondition | None:
@@ -82,7 +154,7 @@ def _put_lacks(world: GraphWorld, who: Agent, action: Action) -> Precondition | 
     if world.carries(name, place):
         return Precondition.CAN_HOLD
     if node.kind is EntityKind.ROOM:
-        if action.verb is Verb.PUTIN:
+        if action.verb is not Verb.PUT:
             return Precondition.CAN_HOLD
         return None if who.room == place else Precondition.NEAR
     if not _is_near(world, who, place):
@@ -91,6 +163,25 @@ def _put_lacks(world: GraphWorld, who: Agent, action: Action) -> Precondition | 
     if (action.verb is Verb.PUTIN and closed) or world.enclosing(place) is not None:
         return Precondition.CONTAINER_OPEN
     return None
+
+
+def _put_back_lacks(world: GraphWorld, who: Agent, action: Action) -> Precondition | None:
+    """What dropping lacks, and putting a thing back where it was grabbed."""
+    if action.target not in who.hands:
+        return Precondition.HELD
+    if action.verb is Verb.DROP:
+        return None
+    back = _back(who, action.target)
+    return Precondition.EXISTS if back is None else _put_lacks(world, who, back)
+
+
+def _back(who: Agent, name: str) -> Action | None:
+    """Putting a thing where it was grabbed; None if it was held from the start."""
+    place = who.took_from.get(name)
+    if place is None:
+        return None
+    relation, parent = place
+    return Action(Verb.PUTIN if relation is Relation.WITHIN else Verb.PUT, name, parent)
 
 
 def _opening_lacks(world: GraphWorld, who: Agent, node: Node, verb: Verb) -> Precondition | None:
@@ -107,20 +198,35 @@ def _opening_lacks(world: GraphWorld, who: Agent, node: Node, verb: Verb) -> Pre
 def apply(world: GraphWorld, who: Agent, action: Action) -> None:
     """Applies an action's effects without checking its preconditions."""
     verb, name = action.verb, action.target
-    if verb is Verb.WALK:
+    if verb in _TURNS:
+        _turn(world, who, who.yaw_rad + _TURNS[verb])
+    elif verb is Verb.WALK or (verb is Verb.FIND and not _is_near(world, who, name)):
         _walk(world, who, name)
+    elif verb is Verb.FIND:
+        who.went_to.add(name)
     elif verb is Verb.GRAB:
-        world.take(who, name)
-    elif verb in (Verb.PUT, Verb.PUTIN):
-        relation = Relation.ON if verb is Verb.PUT else Relation.WITHIN
-        node = world.nodes[action.place]
-        parent = floor_name(node.name) if node.kind is EntityKind.ROOM else node.name
-        world.put(who, name, (relation, parent), _free_spot(world, who, name, node, relation))
+        _grab(world, who, name)
+    elif verb in (Verb.PUT, Verb.PUTIN, Verb.POUR, Verb.DROP, Verb.PUTOBJBACK):
+        _put(world, who, action)
     elif verb in (Verb.OPEN, Verb.CLOSE):
         world.set_open(name, opened=verb is Verb.OPEN)
-    else:
-        state = "clean" if verb is Verb.WIPE else "powered_on"
-        world.set_state(name, state, value=verb is not Verb.SWITCHOFF)
+    elif verb in _POSTURES:
+        who.rest = (_POSTURES[verb], name)
+    elif verb is Verb.STANDUP:
+        who.rest = None
+    elif verb in (Verb.PLUGIN, Verb.PLUGOUT):
+        world.set_plugged(name, plugged=verb is Verb.PLUGIN)
+    elif verb in _STATES:
+        state, value = _STATES[verb]
+        world.set_state(name, state, value=value)
+    elif verb is Verb.TURNTO or (verb in DEEDS and DEEDS[verb].need is Need.SAME_ROOM):
+        x, y = world.position_m(name)[:2]
+        if math.dist((x, y), (who.x_m, who.y_m)) > 1e-9:
+            _turn(world, who, math.atan2(y - who.y_m, x - who.x_m))
+
+
+def _turn(world: GraphWorld, who: Agent, yaw_rad: float) -> None:
+    world.move(who, who.x_m, who.y_m, math.remainder(yaw_rad, math.tau), who.room)
 
 
 def _walk(world: GraphWorld, who: Agent, name: str) -> None:
@@ -137,6 +243,20 @@ def _walk(world: GraphWorld, who: Agent, name: str) -> None:
     moved = math.hypot(tx - end[0], ty - end[1]) > 1e-9
     yaw = math.atan2(ty - end[1], tx - end[0]) if moved else who.yaw_rad
     world.move(who, end[0], end[1], yaw, room)
+    _arrive(world, who, name)
+
+
+def _arrive(world: GraphWorld, who: Agent, name: str) -> None:
+    """Notes what an agent is close to that walked to an entity: it, its place and its content."""
+    node, place = world.nodes.get(name), world.place_of(name)
+    who.went_to.clear()
+    if node is None or node.kind is EntityKind.ROOM:
+        return
+    who.went_to.add(name)
+    if place is not None and place[1] in world.nodes:
+        who.went_to.add(place[1])
+    if node.opens:
+        who.went_to.update(world.contents_of(name))
 
 
 def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Point:
@@ -145,6 +265,33 @@ def stop_before(world: GraphWorld, start: Point, goal: Point, name: str) -> Poin
     if node is not None and node.kind is EntityKind.ROOM:
         return goal
     return stopped(start, goal, lambda point: world.gap_to_m(point, name))
+
+
+def _grab(world: GraphWorld, who: Agent, name: str) -> None:
+    place = world.place_of(name)
+    if place is not None:
+        relation, parent = place
+        who.took_from[name] = (relation, parent.removeprefix("floor_"))
+        who.went_to.update({parent} & set(world.nodes))
+    world.take(who, name)
+
+
+def _put(world: GraphWorld, who: Agent, action: Action) -> None:
+    """Puts a thing down; what is poured out but water stays in the hand, with the rest of it."""
+    verb, name, place = action.verb, action.target, action.place
+    back = _back(who, name) if verb is Verb.PUTOBJBACK else None
+    if back is not None:
+        verb, place = back.verb, back.place
+    elif verb is Verb.DROP:
+        verb, place = Verb.PUT, who.room
+    elif verb is Verb.POUR and world.nodes[name].class_name != "water":
+        return
+    relation = Relation.ON if verb is Verb.PUT else Relation.WITHIN
+    node = world.nodes[place]
+    parent = floor_name(node.name) if node.kind is EntityKind.ROOM else node.name
+    world.put(who, name, (relation, parent), _free_spot(world, who, name, node, relation))
+    if node.kind is not EntityKind.ROOM:
+        who.went_to.add(place)
 
 
 def _free_spot(world: GraphWorld, who: Agent, thing: str, node: Node, relation: Relation) -> Vec3:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from planner.world.appearance import look_of_piece, look_of_thing
 from planner.world.catalogue import Catalogue
@@ -29,6 +30,17 @@ States = Mapping[str, bool]
 Place = tuple[Relation, str]
 
 
+class Posture(StrEnum):
+    """How an agent is that does not stand, in VirtualHome's words."""
+
+    SITTING = "SITTING"
+    LYING = "LYING"
+
+
+Rest = tuple[Posture, str]
+"""A posture, and the node on which an agent sits or lies; "" where a graph does not say."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """The constant data of an entity.
@@ -39,6 +51,7 @@ class Node:
         opens: whether it can be opened and closed.
         hollow, flat: whether things can be put into and onto it; of things.
         piece: the furniture of the house file.
+        properties: VirtualHome's, of a graph's node.
     """
 
     name: str
@@ -54,6 +67,7 @@ class Node:
     flat: bool = False
     piece: Furniture | None = None
     look: Look = UNKNOWN_LOOK
+    properties: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +83,9 @@ class Start:
         held: what each hand of the graph's characters holds, in their order; theirs are the
             agents' hands.
         stands: the pose in `map` and room of each of the graph's characters.
+        rests: how each of them sits or lies; None while standing.
+        plugged: of what has a plug, whether it is plugged in.
+        close: the nodes that a graph without positions says are close to each.
         entities: the nodes' records; filled by the first world and shared by all.
     """
 
@@ -82,6 +99,9 @@ class Start:
     contents: Mapping[str, tuple[str, ...]]
     held: tuple[Hands, ...] = ()
     stands: tuple[tuple[float, float, str], ...] = ()
+    rests: tuple[Rest | None, ...] = ()
+    plugged: Mapping[str, bool] = field(default_factory=dict)
+    close: Mapping[str, frozenset[str]] = field(default_factory=dict)
     entities: dict[str, EntityState] = field(default_factory=dict)
 
 
@@ -149,6 +169,13 @@ class _Reader:
             contents={name: tuple(inside) for name, inside in contents.items()},
             held=self._held(),
             stands=self._stands(),
+            rests=self._rests(),
+            plugged={
+                name: "PLUGGED_IN" in node.states
+                for name, node in self._graph_nodes.items()
+                if "PLUGGED_IN" in node.states or "PLUGGED_OUT" in node.states
+            },
+            close=self._close(),
         )
 
     def _things(self) -> dict[str, ObjectPlacement]:
@@ -189,6 +216,7 @@ class _Reader:
             opens=bool(piece.joints),
             piece=piece,
             look=look_of_piece(piece),
+            properties=self._properties(piece.name),
         )
         self._take_states(piece.name, piece.affordances, piece.states)
 
@@ -215,6 +243,7 @@ class _Reader:
             hollow=shape.hollow is not None if node is None else node.is_hollow,
             flat=shape.top is not None if node is None else node.has("SURFACES"),
             look=look_of_thing(item.class_name, self._catalogue, item.color, item.material),
+            properties=self._properties(item.name),
         )
         self._take_states(item.name, affordances, {**defaults, **item.states})
 
@@ -245,6 +274,10 @@ class _Reader:
                 (self._open.add if change.open else self._open.discard)(name)
             self._states[name] = {**self._states.get(name, {}), **change.states}
 
+    def _properties(self, name: str) -> frozenset[str]:
+        node = self._graph_nodes.get(name)
+        return frozenset() if node is None else frozenset(node.properties)
+
     def _characters(self) -> list[GraphNode]:
         return [node for node in self._graph_nodes.values() if node.is_character]
 
@@ -262,6 +295,33 @@ class _Reader:
             tuple(held.get((character.id, kind)) for kind in HOLDS)
             for character in self._characters()
         )
+
+    def _rests(self) -> tuple[Rest | None, ...]:
+        edges = () if self._house.graph is None else self._house.graph.edges
+        names = {node.id: name for name, node in self._graph_nodes.items()}
+        rests: list[Rest | None] = []
+        for character in self._characters():
+            posture = next((p for p in Posture if p in character.states), None)
+            # The last one: VirtualHome leaves the seats that an agent has got up from.
+            seats = [
+                names[edge.to_id]
+                for edge in edges
+                if edge.from_id == character.id and edge.relation_type == EdgeKind.ON
+            ]
+            rests.append(None if posture is None else (posture, seats[-1] if seats else ""))
+        return tuple(rests)
+
+    def _close(self) -> dict[str, frozenset[str]]:
+        if self._house.graph is None:
+            return {}
+        names = {node.id: name for name, node in self._graph_nodes.items()}
+        close: dict[str, set[str]] = {}
+        for edge in self._house.graph.edges:
+            if edge.relation_type == EdgeKind.CLOSE:
+                one, other = names[edge.from_id], names[edge.to_id]
+                close.setdefault(one, set()).add(other)
+                close.setdefault(other, set()).add(one)
+        return {name: frozenset(others) for name, others in close.items()}
 
     def _stands(self) -> tuple[tuple[float, float, str], ...]:
         graph = self._house.graph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,7 +30,7 @@ from planner.world.vocabulary import (
     Relation,
 )
 from sim_bridge.graph.courses import Course
-from sim_bridge.graph.scene import Node, Place, Start, States
+from sim_bridge.graph.scene import Node, Place, Rest, Start, States
 
 
 @dataclass(slots=True)
@@ -39,6 +39,9 @@ class Agent:
 
     Attributes:
         course: what its body is doing; None while it stands still.
+        rest: how and on what it sits or lies; None while it stands.
+        went_to: what it is close to because it walked or reached there, or found it there.
+        took_from: what each thing was on or in when it was grabbed.
     """
 
     name: str
@@ -50,6 +53,9 @@ class Agent:
     room: str
     hands: Hands
     course: Course | None = None
+    rest: Rest | None = None
+    went_to: set[str] = field(default_factory=set)
+    took_from: dict[str, Place] = field(default_factory=dict)
 
     @property
     def holding(self) -> str | None:
@@ -96,6 +102,7 @@ class GraphWorld:
         self._at_m = dict(start.at_m)
         self._states = dict(start.states)
         self._open = set(start.open)
+        self._plugged = dict(start.plugged)
         self._contents = dict(start.contents)
         self._put = 0
         self.agents: dict[str, Agent] = {}
@@ -109,6 +116,8 @@ class GraphWorld:
             agent = Agent(
                 placement.uid, body, number, x, y, yaw, room, (None,) * (hands or body.hands)
             )
+            if index < len(start.rests):
+                agent.rest = start.rests[index]
             self.agents[agent.name], self.walked_m[agent.name] = agent, 0.0
         if not start.entities:
             start.entities.update({name: self._entity(name) for name in start.nodes})
@@ -210,6 +219,27 @@ class GraphWorld:
         """Whether something that opens is open."""
         return name in self._open
 
+    def is_plugged_in(self, name: str) -> bool | None:
+        """Whether something is plugged in; None if it has no plug."""
+        return self._plugged.get(name)
+
+    def is_told_close(self, who: Agent, name: str) -> bool:
+        """Whether a graph without positions says that an agent is close to an entity.
+
+        It is close to what it went to, to what the graph says is close to that, and to what is on
+        or in it. What was moved is close to nothing but its place.
+        """
+        if name in who.went_to:
+            return True
+        place = self._places.get(name)
+        if place is not None and place[1] in who.went_to:
+            return True
+        told = self.start.close.get(name, frozenset()) if self._is_unmoved(name) else frozenset()
+        return any(other in told and self._is_unmoved(other) for other in who.went_to)
+
+    def _is_unmoved(self, name: str) -> bool:
+        return self._places.get(name) == self.start.places.get(name)
+
     def contents_of(self, name: str) -> tuple[str, ...]:
         """What is directly on or within an entity."""
         return self._contents.get(name, ())
@@ -301,8 +331,11 @@ class GraphWorld:
     # Changes, without precondition checks (`acting` has them)
 
     def move(self, who: Agent, x_m: float, y_m: float, yaw_rad: float, room: str) -> None:
-        """Moves an agent with what it holds."""
+        """Moves an agent with what it holds; elsewhere it stands, and is close to nothing told."""
         before = self.revision
+        if (x_m, y_m) != (who.x_m, who.y_m):
+            who.went_to.clear()
+            who.rest = None
         who.x_m, who.y_m, who.yaw_rad, who.room = x_m, y_m, yaw_rad, room
         self._touch(who.name)
         for name in held_things(who.hands):
@@ -331,6 +364,10 @@ class GraphWorld:
         """Opens or closes something."""
         (self._open.add if opened else self._open.discard)(name)
         self._touch(name)
+
+    def set_plugged(self, name: str, *, plugged: bool) -> None:
+        """Plugs something in or out."""
+        self._plugged[name] = plugged
 
     def set_state(self, name: str, state: str, *, value: bool) -> None:
         """Sets a state of an entity that has it."""

@@ -190,7 +190,7 @@ def test_worlds_of_one_start_share_nothing_that_changes(tmp_path: Path) -> None:
     ("line", "reason"),
     [
         ("grab apple", "is not a script line"),
-        ("[pour] <milk> (1) <cup> (2)", "there is no action POUR"),
+        ("[knit] <milk> (1) <cup> (2)", "there is no action KNIT"),
         ("[putin] <apple> (13)", "PUTIN takes 2 arguments, got 1"),
         ("[turnright] <apple> (13)", "TURNRIGHT takes 0 arguments, got 1"),
     ],
