@@ -34,9 +34,8 @@ from planner.skills.find_model import FindModel
 from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
-from planner.world.files import read_text
 from planner.world.house import House
-from planner.world.house_checks import find_house
+from planner.world.house_checks import find_house, is_house_file
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend
 from sim_bridge.drawn_from import DrawsModels
@@ -118,14 +117,7 @@ def _is_house(name: str) -> bool:
     except PlannerError:
         return False
     # A shipped house is found by its name; a file is told apart by its content.
-    return path.name != name.rpartition("/")[2] or _has_rooms(path)
-
-
-def _has_rooms(path: Path) -> bool:
-    try:
-        return '"rooms"' in read_text(path)
-    except PlannerError:
-        return False
+    return path.name != name.rpartition("/")[2] or is_house_file(path)
 
 
 def run(

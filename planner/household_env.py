@@ -9,20 +9,29 @@ from typing import Any, cast
 
 import gymnasium
 from gymnasium import spaces
+from pydantic import JsonValue
 
-from planner.app.embedded_run import backend_agents, prepare_embedded
+from planner.api import load, with_instruction
+from planner.app.embedded_run import backend_agents
+from planner.app.prepared_run import prepare_run, usual_backend
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.run_options import RunOptions
+from planner.grounding.binder import Binder
 from planner.parts.calls import parse_call
+from planner.parts.kinds import BACKENDS
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.prompts.partnr import summary, world_description
+from planner.planning.words.understanding import Unclear, Understood, understand
+from planner.world.errors import PlannerError
 from planner.world.hands import hand_states
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCall, SkillResult
+from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.registry import make_backend
 
 Observation = dict[str, str]
 
@@ -31,7 +40,7 @@ _MAX_OBSERVATION, _MAX_ACTION = 100_000, 1_000
 
 
 class HouseholdEnv(gymnasium.Env[Observation, str]):
-    """One agent in an episode on the embedded simulator.
+    """One agent in an episode, on the embedded simulator or another backend.
 
     An action is a skill call such as `Pick[cup_0]`; a step lasts until the skill ends, and
     `Done[]` ends the episode. Text that is not a call fails at once and takes no time. An
@@ -43,20 +52,37 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
     metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as gymnasium has it
 
     def __init__(
-        self, episode: str | Path, agent: str = "", render_mode: str | None = None
+        self,
+        episode: str | Path,
+        agent: str = "",
+        render_mode: str | None = None,
+        *,
+        instruction: str = "",
+        backend: str = "",
     ) -> None:
         """Loads an episode.
 
         Args:
-            episode: name or file.
+            episode: name or file; with an instruction also of a house or a scene graph.
             agent: the acting agent; "" = the episode's first.
             render_mode: `rgb_array` draws what the agent sees.
+            instruction: plain English, instead of the episode's task; judged as the rules of
+                the planner `words` understand it.
+            backend: one of `planner run --backend`; "" = the embedded simulator, or what the
+                house needs.
 
         Raises:
-            PlannerError: for an episode that cannot be loaded.
+            PlannerError: for an episode that cannot be loaded, or pictures of a backend without,
+                or an instruction that no rule can read.
             ValueError: for an agent that the episode lacks.
         """
-        self._episode, self._house = load_episode(episode)
+        self._goal: dict[str, JsonValue] | None = None
+        if instruction:
+            opened = load(episode)
+            self._episode, self._house = with_instruction(opened, instruction), opened.house
+            self._goal = _understood(instruction)
+        else:
+            self._episode, self._house = load_episode(episode)
         names = backend_agents(self._episode)
         self._agent = agent or names[0]
         if self._agent not in names:
@@ -66,8 +92,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         parts = spaces.Dict(dict.fromkeys(("hands", "instruction", "memory", "result"), text))
         self.observation_space = cast("spaces.Space[Observation]", parts)
         self.action_space = spaces.Text(_MAX_ACTION, min_length=0, charset=_CHARACTERS)
-        options = EmbeddedOptions() if render_mode else EmbeddedOptions(renderer="none")
-        self._backend = EmbeddedBackend(options)
+        self._backend = _made(backend or usual_backend(self._house), pictures=bool(render_mode))
         self._loop = asyncio.new_event_loop()
         self._policy = _Policy(self._agent)
         self._run: EpisodeRun | None = None
@@ -81,13 +106,15 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         super().reset(seed=seed, options=options)
         self._stop()
         policy = self._policy = _Policy(self._agent)
-        self._run = prepare_embedded(
+        self._run = prepare_run(
             self._backend,
             self._house,
             self._episode,
             lambda _task: policy,
             RunOptions(acting=(self._agent,), seed=seed, images=False),
         )
+        if self._goal is not None:
+            self._run.on_goal(self._goal)
         self._complete = 0.0
         self._playing = self._loop.create_task(self._run.play())
         self._go_on(self._playing)
@@ -201,6 +228,24 @@ class _Policy:
         self.result = None
         if self._call is not None:
             self._call.set_result(call)
+
+
+def _understood(instruction: str) -> dict[str, JsonValue]:
+    """What an instruction asks for, by rules."""
+    found = understand(instruction, ())
+    if isinstance(found, Understood):
+        return Binder(found.goal).understood
+    reason = found.question if isinstance(found, Unclear) else found.text
+    raise PlannerError(f"instruction: {reason}")
+
+
+def _made(name: str, *, pictures: bool) -> Backend:
+    """A backend by name; the embedded simulator draws only where pictures are asked for."""
+    if pictures and not BACKENDS.get(name).has_pictures:
+        raise PlannerError(f"render_mode: the backend {name} has no pictures")
+    if name == "embedded":
+        return EmbeddedBackend(EmbeddedOptions() if pictures else EmbeddedOptions(renderer="none"))
+    return make_backend(name)
 
 
 def _printable(text: str) -> str:

@@ -167,6 +167,15 @@ def read_house(path: Path) -> House:
     return house
 
 
+def is_house_file(path: Path) -> bool:
+    """Whether a file is a house or a scene graph by its content; False if it cannot be read."""
+    try:
+        document = read_document(path)
+    except FileError:
+        return False
+    return is_graph(document) or (isinstance(document, dict) and "rooms" in document)
+
+
 def find_episode(path_or_name: Path | str) -> Path:
     """The file of an episode by its path or the name of a shipped one.
 
@@ -297,7 +306,13 @@ def _cached_house(path: Path, _modified: int) -> House:
 
 @lru_cache(maxsize=32)
 def _parsed_episode(path: Path, _modified: int) -> Episode:
-    return read_episode(path)
+    try:
+        return read_episode(path)
+    except FileError:
+        if is_house_file(path):
+            reason = "is a house, and no episode: it needs an instruction"
+            raise FileError(path, "", reason) from None
+        raise
 
 
 @lru_cache(maxsize=32)

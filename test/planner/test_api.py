@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import graph_kitchen as kitchen
 import pytest
 from gymnasium.utils.env_checker import check_env
 from made_policy import homing_policy
@@ -161,6 +162,48 @@ def test_an_observation_says_what_each_hand_holds() -> None:
         assert seen["hands"] == "right hand: pen_0, left hand: pen_1"
     finally:
         env.close()
+
+
+@pytest.mark.parametrize("key", ["", "init_graph"])
+def test_a_scene_graph_goes_where_a_houses_name_goes(tmp_path: Path, key: str) -> None:
+    """Also where the text says nothing of rooms but their category."""
+    document = kitchen.graph()
+    path = kitchen.written(tmp_path, {key: document} if key else document)
+    opened = planner.load(path)
+    assert not opened.has_task
+    assert opened.house.graph is not None
+    done = planner.run(str(path), instruction="put the apple in the fridge", agents=1)
+    assert done.verdict.success
+    with pytest.raises(PlannerError, match="is a house, and no episode: it needs an instruction"):
+        planner.HouseholdEnv(path)
+
+
+def test_an_environment_of_a_scene_graph_rewards_what_the_words_ask_for(tmp_path: Path) -> None:
+    path = kitchen.written(tmp_path)
+    words = "put the apple in the fridge"
+    with pytest.raises(PlannerError, match="the backend graph has no pictures"):
+        planner.HouseholdEnv(path, render_mode="rgb_array", instruction=words)
+    with pytest.raises(PlannerError, match="instruction: "):
+        planner.HouseholdEnv(path, instruction="what is the time")
+    env = planner.HouseholdEnv(path, instruction=words, backend="graph")
+    gained = []
+    try:
+        env.reset(seed=1)
+        for call in (
+            "Navigate[fridge_10]",
+            "Open[fridge_10]",
+            "ExploreFurniture[kitchentable_11]",
+            "Navigate[apple_13]",
+            "Pick[apple_13]",
+            "Navigate[fridge_10]",
+            "Place[apple_13, within, fridge_10, None, None]",
+        ):
+            _, reward, _, _, info = env.step(call)
+            assert info["code"] == "SUCCESS", call
+            gained.append(reward)
+    finally:
+        env.close()
+    assert gained == [0.0] * 6 + [1.0]
 
 
 def test_an_agent_that_is_not_there_is_refused() -> None:
