@@ -143,7 +143,9 @@ def _of_node(node: BeliefNode, role: Role, layout: House, gate_m: float) -> Targ
         if target is None:
             raise RefusalError(SkillCode.NOT_GROUNDED, nothing_near(node.position_m))
         return target
-    if node.kind is EntityKind.FURNITURE or _may_be_furniture(node, role):
+    # In a graph world a thing may be of any class, and the memory names nothing in free text.
+    unsure = layout.graph is None and _may_be_furniture(node, role)
+    if node.kind is EntityKind.FURNITURE or unsure:
         return _furniture(_piece_of(node, layout, gate_m), node)
     return Target(node.name, node.kind, node.position_m, node, room=node.room)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from planner.episodes.et_plan.file import EtStep, EtTask
-from planner.episodes.et_plan.task_scene import PUTS, asked_relation
+from planner.episodes.et_plan.file import PUTS, EtStep, EtTask
+from planner.episodes.et_plan.task_scene import asked_relation
 from planner.parts.calls import parse_call
 from planner.world.episode import FurnitureChange
 from planner.world.house import House, ObjectPlacement

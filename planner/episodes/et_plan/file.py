@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -21,6 +21,7 @@ from planner.episodes.partnr.instruction_file import Fault
 from planner.world.errors import FileError
 from planner.world.files import parse_model
 
+PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
 RELATIONS = ("CLOSE", "INSIDE", "ON", "FACING")
 ROBOT_WORDS = frozenset({"robot", "character", "char0"})
 MAX_TRIPLES = 50
@@ -72,7 +73,7 @@ class _Specified(_Foreign):
         tuple[tuple[Word, Word, Word], ...], Field(min_length=1, max_length=MAX_TRIPLES)
     ]
     prior: Word = "P"
-    arms: Annotated[int, Field(ge=1, le=2)] = 1
+    arms: Literal[1, 2] | None = None
     init: object = None
     variants: object = None
     environment: object = None
@@ -94,7 +95,8 @@ EtTriple = tuple[str, str, str]
 class EtTask:
     """A task; triples refer to variables, `classes` and `numbers` give the class and id of each.
 
-    `unknown_fields` of its record are noted and not read.
+    `arms` is how many things may be carried at a time: the record's, or else as many as its plan
+    carries. `unknown_fields` of its record are noted and not read.
     """
 
     file: str
@@ -107,6 +109,7 @@ class EtTask:
     success: tuple[EtTriple, ...]
     plan: tuple[EtStep, ...]
     numbers: dict[str, int] = field(default_factory=dict)
+    arms: Literal[1, 2] = 1
     unknown_fields: tuple[str, ...] = ()
 
 
@@ -154,6 +157,7 @@ def _task(path: Path, number: int, document: object) -> EtTask:
 def _published(path: Path, number: int, raw: _Published) -> EtTask:
     field = "task_completion_criterion"
     steps = _STEPS.match(raw.task_completion_criterion)
+    plan = tuple(_line(path, i, line) for i, line in enumerate(raw.ground_truth_plan))
     first = tuple(_triples(path, field, steps["first"])) if steps else ()
     last = tuple(_triples(path, field, steps["second"] if steps else raw.task_completion_criterion))
     return EtTask(
@@ -167,9 +171,19 @@ def _published(path: Path, number: int, raw: _Published) -> EtTask:
         },
         intermediate=first,
         success=last,
-        plan=tuple(_line(path, i, line) for i, line in enumerate(raw.ground_truth_plan)),
+        plan=plan,
+        arms=_arms(plan),
         unknown_fields=raw.unknown_fields,
     )
+
+
+def _arms(plan: Sequence[EtStep]) -> Literal[1, 2]:
+    """How many things a plan carries at a time; the benchmark's characters have two hands."""
+    held = most = 0
+    for step in plan:
+        held += (step.verb == "GRAB") - (step.verb in PUTS)
+        most = max(most, held)
+    return 1 if most < 2 else 2
 
 
 def _triples(path: Path, field: str, text: str) -> Iterator[EtTriple]:
@@ -216,6 +230,7 @@ def _specified(path: Path, raw: _Specified) -> EtTask:
                     raise FileError(path, field, f"{word!r} is not among the objects")
         return made
 
+    plan = tuple(_gt(path, i, step) for i, step in enumerate(raw.gt))
     return EtTask(
         file=path.name,
         task_id=raw.id,
@@ -225,8 +240,9 @@ def _specified(path: Path, raw: _Specified) -> EtTask:
         classes={name: entity.class_ for name, entity in raw.objects.items()},
         intermediate=triples("intermediate", raw.intermediate),
         success=triples("success", raw.success),
-        plan=tuple(_gt(path, i, step) for i, step in enumerate(raw.gt)),
+        plan=plan,
         numbers={n: e.id for n, e in raw.objects.items() if e.id is not None},
+        arms=raw.arms or _arms(plan),
         unknown_fields=raw.unknown_fields,
     )
 

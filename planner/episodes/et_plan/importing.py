@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from planner.episodes.et_plan.calls import open_at_start, plan_calls
 from planner.episodes.et_plan.file import EtStep, EtTask, EtTriple, read_et_file
+from planner.episodes.et_plan.in_graph import CHARACTER, DATASET
 from planner.episodes.et_plan.judged import evaluation_of_criteria
 from planner.episodes.et_plan.needs import NeedsReader, TaskNeeds
 from planner.episodes.et_plan.task_scene import (
@@ -28,7 +29,7 @@ from planner.episodes.imported import Imported
 from planner.episodes.lint.goal import task_types
 from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import AGENTS, Underived
+from planner.episodes.partnr.importing import Underived
 from planner.episodes.partnr.instruction_file import Fault
 from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.virtualhome.words import (
@@ -45,8 +46,6 @@ from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import check_episode
 from planner.world.reach import Reach
 from planner.world.vocabulary import floor_name
-
-DATASET = "et-plan-bench"
 
 
 def import_et_plan(paths: Sequence[Path], seed: int) -> Imported:
@@ -164,7 +163,7 @@ class _Importer:
             "episode_id": f"{stem}-{task.task_id}",
             "house": house,
             "instruction": task.text,
-            "agents": AGENTS[:1],
+            "agents": (CHARACTER,),
             "source": {
                 "dataset": DATASET,
                 "file": task.file,
@@ -252,6 +251,7 @@ class _Episode:
             success=tuple(goals),  # type: ignore[arg-type]
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=self._task.category,
+            arms=self._task.arms,
             reference_plan=tuple(_words_of(step) for step in self._task.plan),
             reference_calls=calls,
         )

@@ -32,7 +32,8 @@ from planner.world.house import House
 from planner.world.vocabulary import AgentKind, floor_name
 
 DATASET = "et-plan-bench"
-_ROBOT = AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT)
+# As the benchmark's characters: two hands, of which opening needs a free one.
+CHARACTER = AgentPlacement(uid="agent_0", kind=AgentKind.HUMAN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,7 @@ def graph_task(
             success=tuple(goals),  # type: ignore[arg-type]
             intermediate=tuple(source),  # type: ignore[arg-type]
             category=task.category,
+            arms=task.arms,
             reference_plan=tuple(
                 (s.verb, *(f"{w}_{n}" for w, n in s.arguments)) for s in task.plan
             ),
@@ -89,7 +91,7 @@ def graph_task(
             episode_id="".join(c if c.isalnum() or c in "_.-" else "-" for c in stem),
             house=house.name,
             instruction=task.text,
-            agents=(_ROBOT,),
+            agents=(CHARACTER,),
             furniture={_name(*piece): FurnitureChange(open=True) for piece in open_at_start},
             evaluation=judged.evaluation,
             task_types=()

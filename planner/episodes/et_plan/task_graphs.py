@@ -13,8 +13,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.episodes.et_plan.file import EtTask
-from planner.episodes.et_plan.task_scene import PUTS, Ref, TaskScene, task_scene
+from planner.episodes.et_plan.file import PUTS, EtTask
+from planner.episodes.et_plan.task_scene import Ref, TaskScene, task_scene
 from planner.world.geometry import Vec3
 from planner.world.graph_file import EdgeKind, Graph, GraphBox, GraphEdge, GraphNode, word_of
 
@@ -88,6 +88,7 @@ class _Builder:
                     if isinstance(ref, str) is by_word:
                         known[ref] = self._number(scene, ref, known) if by_word else int(ref)
                 self._vote(scene, known)
+        self._vote_by_content()
         if not any(is_room_word(word) for word in self._words.values()):
             self._words[next(self._own)] = "livingroom"
         for number in self._words:
@@ -118,6 +119,19 @@ class _Builder:
                 votes = self._votes.setdefault(known[ref], _Votes())
                 counter = votes.criteria if rest.by_criterion else votes.plans
                 counter[rest.relation or "ON", known[rest.parent]] += 1
+
+    def _vote_by_content(self) -> None:
+        """What no task says the room of is where plans show the things that lie on or in it."""
+        rooms: dict[int, Counter[int]] = {}
+        for votes in self._votes.values():
+            for _, place in votes.criteria:
+                for (_, parent), count in votes.plans.items():
+                    if self._is_room(parent):
+                        rooms.setdefault(place, Counter())[parent] += count
+        for place, found in rooms.items():
+            if place not in self._votes and not self._is_room(place):
+                ((room, count),) = found.most_common(1)
+                self._votes[place] = _Votes(plans=Counter({("INSIDE", room): count}))
 
     def _settle(self, number: int) -> None:
         """The final position of an entity: the first plausible one that closes no cycle.
@@ -240,12 +254,16 @@ class _Builder:
             ):
                 boxes[piece] = _box((middle + at[0], at[1]), _PIECE_M)
             east += side + _GAP_M
-        # A place that a plan reaches from where it took a thing is next to that.
+        # A place that a plan reaches from where it took a thing is next to that, but in one room.
+        beside: Counter[int] = Counter()
         for thing, place in (pair for scene in self._scenes for pair in scene.near):
             on_floor = self._is_room(self._places.get(thing, ("", thing))[1])
-            if on_floor and thing not in boxes and place in boxes:
+            together = self._room_of(thing) == self._room_of(place)
+            if on_floor and together and thing not in boxes and place in boxes:
                 x, _, y = boxes[place].center
-                boxes[thing] = _box((x, y - _PIECE_M[2] / 2 - _BESIDE_M), (0.1, 0.1, 0.1))
+                along = _along(beside[place])
+                boxes[thing] = _box((x + along, y - _PIECE_M[2] / 2 - _BESIDE_M), (0.1, 0.1, 0.1))
+                beside[place] += 1
         return boxes
 
     def _opened(self) -> Iterator[tuple[tuple[str, str], tuple[tuple[str, int], ...]]]:
@@ -277,6 +295,11 @@ def _square(columns: int) -> list[tuple[float, float]]:
         for k in range(columns)
     ]
     return sorted(cells, key=lambda cell: (round(math.hypot(*cell), 6), cell))
+
+
+def _along(number: int) -> float:
+    """How far to a side the `number`-th thing, from 0, lies beside a place: no two in one spot."""
+    return _BESIDE_M * ((number + 1) // 2) * (1 if number % 2 else -1)
 
 
 def _box(at: tuple[float, float], size: Vec3) -> GraphBox:

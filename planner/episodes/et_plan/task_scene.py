@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from planner.episodes.et_plan.file import EtTask, EtTriple
+from planner.episodes.et_plan.file import PUTS, EtTask, EtTriple
 from planner.world.episode import ROBOT
 from planner.world.graph_file import word_of
 
-PUTS = frozenset({"PUT", "PUTIN", "PUTBACK"})
 FLOOR = "floor"
 # Parts of the building, which do not become entities.
 STRUCTURE = frozenset({"ceiling", "doorjamb", "wall", "walls", "window"})
@@ -142,7 +141,8 @@ class _Reader:
             if step.verb == "WALK" and self._is_room(word):
                 room, way = number, []
                 continue
-            self._note_rest(number, room, way)
+            if number not in scene.grabbed:
+                self._note_rest(number, room, way)
             way = [*way, number] if step.verb in ("WALK", "OPEN") else []
             if step.verb == "WALK":
                 last = number

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from graph_tasks import CATEGORIES, write_tasks
 
+from planner.app.reference_body import play_with_body
 from planner.app.reference_play import play_reference
 from planner.cli import main
 from planner.episodes.et_plan.graph_import import import_into_graphs
@@ -62,6 +63,32 @@ def test_words_that_no_catalogue_has_are_loaded_and_played(tmp_path: Path) -> No
         made.criteria.reference_calls[-2] == "Place[gadget_3, within, wardrobething_5, None, None]"
     )
     assert _played(result) == [""]
+
+
+def test_bodies_carry_out_what_takes_two_hands(tmp_path: Path) -> None:
+    """One thing at a time, with a hand to open the fridge; and two things at a time."""
+    take = ["[walk] <kitchen> (1)", "[walk] <ring> (3)", "[grab] <ring> (3)"]
+    fridge = ["[walk] <fridge> (5)", "[open] <fridge> (5)", "[putin] <ring> (3) <fridge> (5)"]
+    one = _line("(CLOSE, robot, ring)(INSIDE, ring, fridge)", [*take, *fridge])
+    more = ["[walk] <gem> (4)", "[grab] <gem> (4)", "[walk] <desk> (6)"]
+    puts = ["[put] <ring> (3) <desk> (6)", "[put] <gem> (4) <desk> (6)"]
+    two = _line("(ON, ring, desk)(ON, gem, desk)", [*take, *more, *puts])
+    result = _imported(tmp_path, one, two)
+    assert [play_with_body(e, result.houses[e.house]) for e in result.episodes] == ["", ""]
+
+
+def test_what_is_taken_lies_in_the_room_of_its_plan(tmp_path: Path) -> None:
+    """Also where another plan does not walk back to the place, which is in another room."""
+    take = ["[walk] <kitchen> (1)", "[walk] <ring> (3)", "[grab] <ring> (3)"]
+    gone = _line("(INSIDE, ring, desk)", [*take, "[putin] <ring> (3) <desk> (6)"])
+    desk = _line("(CLOSE, robot, desk)", ["[walk] <bedroom> (7)", "[walk] <desk> (6)"])
+    result = _imported(tmp_path, desk, gone, _line("(CLOSE, robot, ring)", take))
+    (house,) = result.houses.values()
+    (ring,) = house.objects
+    assert ring.parent == "floor_kitchen_1"
+    assert house.room_at(*ring.pose[:2]) == "kitchen_1"
+    last = result.episodes[2]
+    assert play_with_body(last, house) == ""
 
 
 def test_all_tasks_of_an_environment_share_its_graph(tmp_path: Path) -> None:

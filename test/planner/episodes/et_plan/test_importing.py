@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from planner.cli import main
+from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.imported import Imported
 from planner.episodes.lint.linting import Linter
@@ -97,7 +98,8 @@ def _imported(folder: Path, *lines: object) -> Imported:
 def test_a_task_becomes_an_episode_that_can_be_judged(tmp_path: Path) -> None:
     (made,) = _imported(tmp_path, INTO_FRIDGE).episodes
     assert (made.episode_id, made.instruction) == ("tasks-1", "Put the apple into the fridge.")
-    assert [agent.kind.value for agent in made.agents] == ["robot"]
+    # VirtualHome's characters have two hands; one is free to open what the other's thing goes into.
+    assert [agent.kind.value for agent in made.agents] == ["human"]
     (apple,) = made.objects
     assert apple.parent == "table_60"
     evaluation = read_evaluation(made.evaluation, "tasks")
@@ -105,6 +107,29 @@ def test_a_task_becomes_an_episode_that_can_be_judged(tmp_path: Path) -> None:
     assert goal.predicate is Predicate.IS_INSIDE
     assert goal.lists[0] == ("apple_0",)
     assert "fridge_103" in goal.lists[1]
+
+
+BOTH: dict[str, Any] = {
+    "task": "Put the apple and the banana onto the desk.",
+    "task_completion_criterion": "(ON, apple, desk)(ON, bananas, desk)",
+    "env_id": 4,
+    "ground_truth_plan": [
+        *PLAN[:4],
+        "<char0> [walk] <bananas> (212)",
+        "<char0> [grab] <bananas> (212)",
+        "<char0> [walk] <bedroom> (7)",
+        "<char0> [walk] <desk> (9)",
+        "<char0> [putback] <apple> (211) <desk> (9)",
+        "<char0> [putback] <bananas> (212) <desk> (9)",
+    ],
+}
+
+
+def test_as_many_arms_as_the_record_or_its_plan_has(tmp_path: Path) -> None:
+    path = _write(tmp_path, INTO_FRIDGE, BOTH, SPECIFIED, {**SPECIFIED, "id": "t2", "arms": 2})
+    for result in (import_et_plan([path], 0), import_into_graphs([path])):
+        criteria = [made.criteria for made in result.episodes]
+        assert [found.arms for found in criteria if found is not None] == [1, 2, 1, 2]
 
 
 def test_criteria_and_plan_are_kept_whole(tmp_path: Path) -> None:
