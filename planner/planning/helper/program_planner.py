@@ -81,6 +81,7 @@ class ProgramPlanner:
         self._places: dict[str, tuple[str, ...]] = {}
         self._repairs: Counter[str] = Counter()
         self._left_out: list[str] = []
+        self._notes: list[str] = []
         self._learned = ""
         self._answers = self._questions = 0
         self._is_searching = self._is_asking = False
@@ -151,6 +152,7 @@ class ProgramPlanner:
         if program is None:
             return None
         self._programs.append(program_text(program))
+        self._notes += program.notes
         self._interpreter = Interpreter(
             program, agent=self._agent, checks_preconditions=self._options.preconditions
         )
@@ -253,6 +255,7 @@ class ProgramPlanner:
             "repairs": str(self._repairs.total()),
             "learned": self._learned,
             "left_out": "; ".join(self._left_out)[:2000],
+            "ignored": "; ".join(self._notes)[:2000],
         }
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from planner.planning.programs.program import WITH_ARGUMENT, Instance, Invocation, Method
 from planner.planning.programs.situation import Situation
 from planner.planning.programs.steps import Work
+from planner.planning.programs.vocabulary import FLOOR
 from planner.world.catalogue import default_catalogue, slice_names
 
 # The states that a method makes true: an instance that lacks them is bound rather than another.
@@ -131,6 +132,9 @@ class Bindings:
 
     def _bind(self, binding: Binding, situation: Situation, preferred: Sequence[str]) -> None:
         instance = binding.instance
+        if instance.class_name == FLOOR:
+            binding.entity = situation.floor()
+            return
         candidates = situation.of_classes(situation.vocabulary.classes_of(instance.class_name))
         own = is_own(instance.variable)
         live = {
@@ -185,6 +189,8 @@ class Bindings:
         classes = vocabulary.classes_of(instance.class_name)
         landmarks = vocabulary.classes_of(instance.landmark)
         elsewhere = bool(landmarks) and not situation.is_near(name, landmarks)
+        if instance.landmark == FLOOR:
+            elsewhere = not situation.is_on_floor(name)
         lacking = sum(not situation.state(name, word) for word in instance.attributes)
         return (
             name not in preferred,

@@ -48,7 +48,9 @@ _KINDS = {
 def parse_program(
     text: str, *, corrective: bool = False, vocabulary: ProgramVocabulary | None = None
 ) -> Program:
-    """Reads a program; comments are ignored, and it is refused as a whole.
+    """Reads a program; it is refused as a whole.
+
+    Comments and texts are ignored, and what is only printed, which `Program.notes` names.
 
     Args:
         text: Python text.
@@ -60,7 +62,7 @@ def parse_program(
         ProgramError: with the first line that cannot be carried out, and why.
     """
     reader = _Reader(vocabulary or default_vocabulary(), corrective=corrective)
-    return Program(tuple(reader.read(text)), text)
+    return Program(tuple(reader.read(text)), text, tuple(reader.notes))
 
 
 class _Reader:
@@ -70,6 +72,7 @@ class _Reader:
         self._vocabulary, self._corrective = vocabulary, corrective
         self._objects: dict[str, Instance] = {}
         self._agents: set[str] = set()
+        self.notes: list[str] = []
 
     def read(self, text: str) -> list[Statement]:
         nodes = _nodes(text)
@@ -81,6 +84,9 @@ class _Reader:
     def _statement(self, node: ast.stmt) -> Statement | None:
         if isinstance(node, ast.Assign):
             return self._assignment(node)
+        if _only_prints(node):
+            self.notes.append(f"line {node.lineno} has no effect: {_shown(node)}")
+            return None
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             return self._call(node, node.value)
         if isinstance(node, ast.Pass) or _is_text(node):
@@ -262,6 +268,18 @@ def _is_text(node: ast.stmt) -> bool:
         isinstance(node, ast.Expr)
         and isinstance(node.value, ast.Constant)
         and isinstance(node.value.value, str)
+    )
+
+
+def _only_prints(node: ast.stmt) -> bool:
+    """Whether a statement prints texts or variables, and calls nothing else."""
+    return (
+        isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "print"
+        and not node.value.keywords
+        and all(isinstance(given, ast.Constant | ast.Name) for given in node.value.args)
     )
 
 

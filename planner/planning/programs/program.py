@@ -99,10 +99,17 @@ Statement = Instance | Invocation | Correction | DoNothing
 
 @record
 class Program:
-    """A program that was read and checked; `text` is what was read."""
+    """A program that was read and checked.
+
+    Attributes:
+        statements: in their order.
+        text: what was read.
+        notes: of each line that was read and has no effect, such as a print.
+    """
 
     statements: tuple[Statement, ...]
     text: str = ""
+    notes: tuple[str, ...] = ()
 
 
 class ProgramError(PlannerError):

@@ -11,7 +11,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import Furniture
 from planner.world.state_skills import Condition, StateSkill, default_state_skills
 from planner.world.states import default_states
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 # A landmark is also what a thing is this near to.
 NEAR_M = 1.5
@@ -101,6 +101,15 @@ class Situation:
             if other != entity and self.facts.holder(other) is None
         )
 
+    def is_on_floor(self, thing: str) -> bool:
+        """Whether a thing lies on a floor, on no furniture and nothing else."""
+        return self.facts.holders(thing)[:1] in {(floor_name(r.name),) for r in self.layout.rooms}
+
+    def floor(self) -> str:
+        """The floor of the room in which the agent is; "" if that is not known."""
+        room = self._room()
+        return floor_name(room) if room else ""
+
     def is_open(self, entity: str) -> bool | None:
         """Whether furniture with doors or drawers is open; None if nothing of it opens."""
         piece = self.piece(entity)
@@ -158,8 +167,7 @@ class Situation:
 
         What is in `besides` is not considered.
         """
-        node = self.facts.node(self.agent)
-        room = (node.room if node is not None else None) or self._room_at()
+        room = self._room()
         pieces = [p for p in self.layout.furniture if p.surfaces or self.layout.graph is not None]
         ranked = sorted(
             (
@@ -173,9 +181,12 @@ class Situation:
         )
         if ranked and ranked[0][0] <= _FLOOR_M:
             return ranked[0][1]
-        return f"floor_{room}" if room else ranked[0][1] if ranked else ""
+        return floor_name(room) if room else ranked[0][1] if ranked else ""
 
-    def _room_at(self) -> str | None:
+    def _room(self) -> str | None:
+        node = self.facts.node(self.agent)
+        if node is not None and node.room:
+            return node.room
         x, y, _ = self.facts.position_m(self.agent)
         return self.layout.room_at(x, y)
 

@@ -17,6 +17,8 @@ from planner.world.share import config_dir
 from planner.world.vocabulary import Relation
 
 _MAX_SUGGESTIONS = 3
+# No class of the catalogue and not in the closed list, but programs name it as a place.
+FLOOR = "Floor"
 _WORD = Annotated[str, Field(pattern=r"^[A-Z][A-Za-z]*$", max_length=40)]
 
 
@@ -53,7 +55,7 @@ class ProgramVocabulary:
 
     Attributes:
         names: the closed list, in its order (`PROMPT` of planners).
-        by_name: all names, also those of the catalogue's further classes.
+        by_name: all names, also those of the catalogue's further classes, and `FLOOR`.
     """
 
     def __init__(self, file: VocabularyFile, catalogue: Catalogue) -> None:
@@ -68,6 +70,7 @@ class ProgramVocabulary:
                 if word not in named:
                     own = ProgramClass.model_validate({"name": _camel(word), kind: (word,)})
                     self.by_name.setdefault(own.name, own)
+        self.by_name.setdefault(FLOOR, ProgramClass(name=FLOOR))
 
     @cached_property
     def _by_fold(self) -> dict[str, str]:

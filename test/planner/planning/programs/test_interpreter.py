@@ -18,6 +18,7 @@ from planner.world.vocabulary import AgentKind, Relation
 
 Make = Callable[..., ToyWorld]
 AGENT = "agent_0"
+FLOOR = "floor_kitchen_0"
 ON, IN = Relation.ON, Relation.WITHIN
 KITCHEN: Spots = {
     "tomato_0": (ON, "table_0"),
@@ -268,6 +269,18 @@ def test_what_is_missing_is_bound_once_it_is_seen(kitchen: Callable[..., Kitchen
     assert (missing.class_name, missing.landmark) == ("Plate", "Sink")
     played.world.hidden.clear()
     assert str(played.next()) == "Navigate[plate_0]"
+
+
+def test_the_floor_is_a_landmark_and_a_place(kitchen: Callable[..., Kitchen]) -> None:
+    """HELPER's published examples look for what lies on the floor."""
+    boxes = {"tissue_box_0": (ON, "table_0"), "tissue_box_1": (ON, FLOOR)}
+    played = kitchen('b = InteractionObject("TissueBox", "Floor")\nb.pickup()\n', things=boxes)
+    assert played.run() == Finished()
+    assert played.calls[-1] == "Pick[tissue_box_1]"
+    text = 'f = InteractionObject("Floor")\nb = InteractionObject("TissueBox")\n'
+    played = kitchen(f"{text}b.pickup()\nb.place(f)\n", things={"tissue_box_0": (ON, "table_0")})
+    assert played.run() == Finished()
+    assert played.calls[-1] == f"Place[tissue_box_0, on, {FLOOR}, None, None]"
 
 
 def test_what_is_not_found_is_a_failure(kitchen: Callable[..., Kitchen]) -> None:

@@ -70,6 +70,18 @@ def test_nothing_is_executed(tmp_path: object) -> None:
     assert caught.value.line == 2
 
 
+def test_what_is_only_printed_is_ignored_with_a_note() -> None:
+    """As at the end of HELPER's published examples."""
+    program = parse_program(f'{MUG}mug.pickup()\nprint("Done making coffee!", mug)\n')
+    assert [type(one) for one in program.statements] == [Instance, Invocation]
+    assert program.notes == ("line 3 has no effect: print('Done making coffee!', mug)",)
+    for text in ("print(mug.pickup())", "print(mug, file=mug)", "print(f'{open(1)}')"):
+        with pytest.raises(ProgramError, match="line 2: expected a method of an instance"):
+            parse_program(f"{MUG}{text}")
+    with pytest.raises(ProgramError, match="there is no statement"):
+        parse_program("print('nothing')")
+
+
 def test_check_14_the_second_argument_is_the_landmark() -> None:
     """HELPER-C14."""
     one = parse_program('toaster = InteractionObject("Toaster", "Toaster")').statements[0]

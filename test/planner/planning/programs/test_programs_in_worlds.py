@@ -7,6 +7,7 @@ from pathlib import Path
 
 import graph_kitchen as kitchen
 import pytest
+from household_kitchen import kitchen_episode, kitchen_house
 from program_player import ProgramPlayer
 from pydantic import JsonValue
 
@@ -16,7 +17,8 @@ from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.planning.planner import Task
 from planner.planning.programs.steps import Outcome
-from planner.world.episode import AgentPlacement
+from planner.world.episode import AgentPlacement, Episode
+from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.backend import EmbeddedBackend
@@ -136,6 +138,16 @@ faucet = InteractionObject("Faucet")
 faucet.toggle_on()
 faucet.toggle_off()
 """
+PEN_AND_EGG = """
+target_sofa = InteractionObject("Sofa")
+target_pen = InteractionObject("Pen", landmark="Desk")
+target_pen.pickup_and_place(target_sofa)
+target_egg = InteractionObject("Egg")
+target_fridge = InteractionObject("Fridge")
+target_egg.pickup_and_place(target_fridge)
+target_fridge.close()
+print("Done!")
+"""
 TO_THE_FRIDGE = """
 apple = InteractionObject("Apple")
 fridge = InteractionObject("Fridge")
@@ -184,7 +196,17 @@ def play(
     """Runs a program in an episode's house; `goal` replaces the episode's."""
     episode, house = load_episode(name)
     agents = tuple(one for one in episode.agents if one.kind is kind)
-    episode = episode.model_copy(update={"agents": agents})
+    return play_in_house(backend, episode.model_copy(update={"agents": agents}), house, text, goal)
+
+
+def play_in_house(
+    backend: EmbeddedBackend,
+    episode: Episode,
+    house: House,
+    text: str,
+    goal: list[JsonValue] | None = None,
+) -> Played:
+    """Runs a program in an episode; `goal` replaces the episode's."""
     if goal is not None:
         wanted = {"propositions": goal, "dependencies": [], "constraints": []}
         episode = episode.model_copy(update={"evaluation": wanted})
@@ -271,6 +293,19 @@ def test_two_plates_on_one_desk(backend: EmbeddedBackend) -> None:
 
 
 @pytest.mark.slow
+def test_pens_pillows_and_an_egg_as_in_published_programs(backend: EmbeddedBackend) -> None:
+    """The kitchen has what HELPER's examples name, and their last line is no statement."""
+    house = kitchen_house()
+    episode = kitchen_episode(house)
+    goal = [
+        prop("is_on_top", "pen_0", "pen_1", receptacles=["couch_0"]),
+        prop("is_inside", "egg_0", receptacles=["fridge_0"]),
+    ]
+    played = play_in_house(backend, episode, house, PEN_AND_EGG, goal)
+    assert_success(played)
+    assert played.calls[-1] == "Close[fridge_0]"
+
+
 def test_a_faucet_washes_and_fills_what_is_in_the_basin(backend: EmbeddedBackend) -> None:
     goal = [
         prop("is_clean", "cup_0", "cup_1"),
