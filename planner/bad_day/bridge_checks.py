@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from planner.bad_day.motion import Motion, Sample
 from planner.bad_day.outcome import Check, Outcome, Violation
@@ -35,7 +35,20 @@ _READY = re.compile(r"\[INFO\] \[(\d+\.\d+)\] \[bridge\]: .* time is ")
 _DISCOVERY_S = 3.0
 # Period at which a bridge polls the robot's state, and so its clock.
 _STATE_POLL_S = 0.05
-CHECKS = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS})
+CHECKS = frozenset({Check.MOTION, Check.OUTCOMES, Check.ENDS, Check.ALIVE})
+# The lease's owner, if it is a bridge and not one of the schedule's clients with such a name.
+_BRIDGE = re.compile(r"planner-bridge-[0-9a-f]{6}")
+# How each call of the operator that succeeded shows on the robot.
+_EFFECTS: Mapping[str, Callable[[Sample], bool]] = {
+    "claim": lambda robot: _BRIDGE.match(robot.owner) is not None,
+    "release": lambda robot: _BRIDGE.match(robot.owner) is None,
+    "power_on": lambda robot: robot.powered,
+    "power_off": lambda robot: not robot.powered,
+    "stand": lambda robot: robot.posture == "standing",
+    "sit": lambda robot: robot.posture == "sitting",
+    "estop/gentle": lambda robot: not robot.powered,
+    "estop/hard": lambda robot: not robot.powered,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ class Evidence:
     # How much longer motion may go on after the bridge fell silent.
     silent_bridge_s: float = 0.0
     recovery: Recovery | None = None
+    # Processes that ended before they were asked to, and were not killed.
+    ended_alone: Mapping[str, int] = field(default_factory=dict)
 
 
 def judge_run(seen: Evidence) -> Outcome:
@@ -102,6 +117,11 @@ def judge_run(seen: Evidence) -> Outcome:
     violations += _outcomes(seen)
     violations += _recovered(seen)
     violations += _ends(seen)
+    violations += [
+        Violation(Check.ALIVE, f"{name} ended by itself, with status {status}")
+        for name, status in seen.ended_alone.items()
+    ]
+    violations += _effects(seen)
     services = [one for one in seen.requests if one.name == "stop" and one.ended_s is not None]
     figures = {f"{kind}, s": value for kind, value in longest.items()}
     answers = [(one.ended_s or 0.0) - one.sent_s for one in services]
@@ -110,7 +130,7 @@ def judge_run(seen: Evidence) -> Outcome:
     return Outcome(
         seen.schedule.form,
         seen.schedule.seed,
-        CHECKS,
+        CHECKS | {Check.EFFECT} if seen.samples else CHECKS,
         tuple(violations),
         requests=len(seen.requests),
         motions=len(seen.steps),
@@ -139,6 +159,29 @@ def _outcomes(seen: Evidence) -> list[Violation]:
         text = f"{one.client}: {one.name} has no answer after {seen.ended_s - one.sent_s:.0f} s"
         found.append(Violation(Check.OUTCOMES, text))
     return found
+
+
+def _effects(seen: Evidence) -> list[Violation]:
+    """Calls answered with success whose effect did not show at any time until then."""
+    found = []
+    for one in seen.requests:
+        shows = _EFFECTS.get(one.name)
+        if shows is None or not one.success or one.ended_s is None:
+            continue
+        meanwhile = [
+            sample
+            for sample in seen.samples
+            if one.sent_s - SLACK_S <= sample.at_s <= one.ended_s + SLACK_S
+        ]
+        if meanwhile and not any(map(shows, meanwhile)):
+            text = f"{one.name} was answered with success; the robot was {_words(meanwhile[-1])}"
+            found.append(Violation(Check.EFFECT, text))
+    return found
+
+
+def _words(robot: Sample) -> str:
+    power = "on" if robot.powered else "off"
+    return f"{robot.posture}, its motors {power}, its lease of {robot.owner or 'nobody'}"
 
 
 def _recovered(seen: Evidence) -> list[Violation]:

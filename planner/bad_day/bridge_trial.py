@@ -89,6 +89,7 @@ class BridgeTrial(BaseTrial):
             Timeline(self.schedule).run(inject, partial(self._clear, faults))
             self._clear_all(faults)
             recovery = self._recover(operator, robot)
+            alone = self._ended_alone()
             requests = self._settle(operator, time.time())
             stopped_s = time.time()
             statuses = self._end()
@@ -120,6 +121,7 @@ class BridgeTrial(BaseTrial):
                 set_back=faults.set_back,
                 silent_bridge_s=robot.silent_bridge_s,
                 recovery=recovery,
+                ended_alone=alone,
             )
         )
 
@@ -260,6 +262,18 @@ class BridgeTrial(BaseTrial):
                 said = self._programs["bridge"].output()[-300:]
                 raise PlannerError(f"the bridge did not start again: {said}")
             time.sleep(0.1)
+
+    def _ended_alone(self) -> dict[str, int]:
+        """What has ended by itself: not a second bridge, which has to, and nothing once killed.
+
+        The successor of a killed bridge may find no robot and be started again.
+        """
+        spared = {"second_bridge"} | ({"bridge"} if self._killed_bridges else set())
+        return {
+            f"{name} {each.pid}": status
+            for name, each in self._all
+            if name not in spared | self._killed_clients and (status := each.status) is not None
+        }
 
     def _logs(self) -> dict[str, str]:
         return {f"{name} {each.pid}": each.output() for name, each in self._all}

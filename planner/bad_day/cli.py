@@ -13,7 +13,15 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planner.bad_day.outcome import Outcome
-from planner.bad_day.schedule import BRIDGE_FORMS, Form, Schedule, make_schedule
+from planner.bad_day.schedule import (
+    BRIDGE_FORMS,
+    OUTAGES,
+    Fault,
+    Form,
+    Schedule,
+    make_schedule,
+    outage_schedule,
+)
 from planner.bad_day.table import line, repeat_command, table
 from planner.environment import ros_environment
 from planner.exit_status import EXIT_FAILED, EXIT_OK
@@ -52,6 +60,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and bags of every run")
     parser.add_argument("-o", "--output", type=Path, help="file for the outcomes, JSON lines")
+    parser.add_argument(
+        "--outage",
+        choices=[str(fault) for fault in OUTAGES],
+        help="instead of a schedule one stall of the link (3 s) or freeze of the bridge (2 s) in a "
+        "task on the emulated Spot, which has to succeed all the same",
+    )
     parser.add_argument("--list", action="store_true", help="print the schedules and run nothing")
     parser.add_argument(
         "--hostile",
@@ -66,7 +80,12 @@ def run(args: argparse.Namespace) -> int:
     """Run all and print the table; 0 if every run took place and none had a violation."""
     if args.hostile:
         return _attack(args.hostile, args.seed, args.keep)
-    schedules = [make_schedule(form, seed) for form, seed in chosen(args)]
+    outage = None if args.outage is None else Fault(args.outage)
+    if outage is not None:
+        if args.task not in ("mix", Form.SPOT):
+            raise PlannerError(f"--outage is of tasks on the emulated Spot, not of {args.task}")
+        args.task = Form.SPOT
+    schedules = [_schedule(form, seed, outage) for form, seed in chosen(args)]
     if args.list:
         for schedule in schedules:
             print(f"{schedule.form} {schedule.seed}: " + "; ".join(map(str, schedule.events)))
@@ -98,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(table(done)), flush=True)
     bad = [each for each in done if each.violations or each.trouble]
     if args.confirm:
-        bad = _confirmed(bad, args.keep)
+        bad = _confirmed(bad, args.keep, outage)
     return EXIT_FAILED if bad else EXIT_OK
 
 
@@ -119,12 +138,16 @@ def _attack(inputs: int, seed: int, keep: Path | None) -> int:
     return EXIT_FAILED if found.violations else EXIT_OK
 
 
-def _confirmed(bad: list[Outcome], keep: Path | None) -> list[Outcome]:
+def _schedule(form: Form, seed: int, outage: Fault | None) -> Schedule:
+    return make_schedule(form, seed) if outage is None else outage_schedule(seed, outage)
+
+
+def _confirmed(bad: list[Outcome], keep: Path | None, outage: Fault | None) -> list[Outcome]:
     """Runs that fail again when repeated alone: on a busy machine the load may be the cause."""
     found = []
     for each in bad:
         again_keep = None if keep is None else keep / "again"
-        for outcome in _run_all([make_schedule(Form(each.form), each.seed)], 1, again_keep):
+        for outcome in _run_all([_schedule(Form(each.form), each.seed, outage)], 1, again_keep):
             fails = bool(outcome.violations or outcome.trouble)
             what = "failed again" if fails else "no violation"
             print(f"{each.form} {each.seed}, repeated: {what}", flush=True)

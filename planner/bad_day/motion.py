@@ -13,7 +13,7 @@ _STILL_M, _STILL_RAD = 1e-4, 1e-4
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The robot after one step; `at_s` is this machine's wall-clock time."""
+    """The robot after one step; `at_s` is this machine's wall-clock time, `owner` of its lease."""
 
     at_s: float
     x_m: float
@@ -23,6 +23,7 @@ class Sample:
     powered: bool
     posture: str
     linear_m_s: float
+    owner: str = ""
 
 
 @dataclass(frozen=True, slots=True)

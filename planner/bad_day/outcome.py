@@ -17,6 +17,9 @@ class Check(StrEnum):
     MEMORY = "memory"  # the memory's store opens and is whole
     VERDICT = "verdict"  # the bag gives the live verdict
     ENDS = "ends"  # every process ends on request and leaves the robot at rest
+    ALIVE = "alive"  # no process ends before it is asked to, unless the harness kills it
+    EFFECT = "effect"  # no call is answered with success whose effect did not come
+    TASK = "task"  # the task succeeds, with no call that failed because of the outage
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,4 +48,6 @@ class Outcome:
     requests: int = 0
     motions: int = 0
     seconds: float = 0.0
+    # The outage that its task had to survive.
+    survives: str = ""
     figures: Mapping[str, float] = field(default_factory=dict)

@@ -83,6 +83,8 @@ class Schedule:
     events: tuple[Event, ...]
     # How long faults last; then all of them are cleared.
     seconds: float
+    # The one outage that the task has to survive, if that is what is tried.
+    survives: Fault | None = None
 
 
 # RPCs whose loss or delay changes what the robot does or who may command it.
@@ -149,6 +151,12 @@ _ROS_FAULTS = (
 )
 _MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
 NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
+# `planner up` itself, which is frozen and not killed: its nodes end with it.
+SUPERVISOR = "supervisor"
+# Outages that a task survives: their seconds, and the process that is frozen.
+OUTAGES = {Fault.STALL: (3.0, ""), Fault.FREEZE: (2.0, "bridge")}
+# An outage begins within this time from the task's first call.
+_OUTAGE_WITHIN_S = 12.0
 
 
 def make_schedule(form: Form, seed: int) -> Schedule:
@@ -171,6 +179,14 @@ def make_schedule(form: Form, seed: int) -> Schedule:
     elif form is Form.ROS:
         events += _enabling(events)
     return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
+
+
+def outage_schedule(seed: int, fault: Fault) -> Schedule:
+    """One of `OUTAGES` at a random moment of the task on the emulated Spot."""
+    seconds, name = OUTAGES[fault]
+    at_s = round(random.Random(f"outage {fault} {seed}").uniform(0.0, _OUTAGE_WITHIN_S), 2)
+    event = Event(at_s, fault, seconds, name=name)
+    return Schedule(Form.SPOT, seed, (event,), at_s + seconds + 0.5, survives=fault)
 
 
 def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Event:
@@ -203,6 +219,7 @@ def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Even
             return Event(at_s, fault, span(1.0, seconds), rng.randint(1, 4))
         case Fault.FREEZE:
             longest_s = ROS_FREEZE_S if form is Form.ROS else seconds / 2
+            nodes = nodes if form in CLIENT_FORMS else (*nodes, SUPERVISOR)
             return Event(at_s, fault, span(0.2, longest_s), name=rng.choice(nodes))
         case Fault.KILL:
             return Event(at_s, fault, name=rng.choice(nodes))

@@ -26,6 +26,7 @@ from sim_bridge.spot.emulator.server import SpotEmulator
 _TICK_S = 0.02
 _SCENARIOS = config_dir() / "spot_scenarios"
 SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
+_THING, _GOAL = "cup_0", "sink_0"
 
 
 class SpotHarness:
@@ -78,6 +79,11 @@ class SpotHarness:
     def _advance(self) -> None:
         while not self._over.wait(_TICK_S):
             self.emulator.advance()
+
+    def goal_holds(self) -> bool:
+        """Whether the goal of `SCENARIO` holds in the emulated world."""
+        truth = self.emulator.truth()
+        return truth is not None and truth.entities[_THING].parent == _GOAL
 
     @property
     def places(self) -> list[tuple[float, float]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,9 @@ from planner.world.errors import PlannerError
 # Simulated seconds: the watcher's clock is the stamp of the last state it received.
 _STATE_DELAY_S = 0.3
 _VERDICT = "verdict: "
+# Lines of the supervisor about a process that died, and of a call that failed of the link.
+_DIED = re.compile(r"^\[planner *\] (\w+) died, ([^;]+);", re.MULTILINE)
+_SEEN = re.compile(r"\w+ failed \w+\[.*: (?:NOT_ALLOWED|BACKEND_FAULT): .*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +56,17 @@ class StackEvidence:
     cleared_s: float
     ended_s: float
     seconds: float
+    # Whether the task's goal holds in the emulated world.
+    goal_holds: bool = False
 
 
 def judge_stack(seen: StackEvidence) -> Outcome:
     """The outcome of a run."""
-    checked = {Check.ENDS, Check.BAG, Check.SAID, Check.MEMORY, Check.OUTCOMES}
-    violations = [*_ends(seen), *_outcomes(seen), *_bags(seen), *_memory(seen)]
+    checked = {Check.ENDS, Check.ALIVE, Check.BAG, Check.SAID, Check.MEMORY, Check.OUTCOMES}
+    violations = [*_ends(seen), *_alive(seen), *_outcomes(seen), *_bags(seen), *_memory(seen)]
+    if seen.schedule.survives is not None:
+        checked.add(Check.TASK)
+        violations += _task(seen)
     moved = 0
     if seen.robot is not None:
         checked.add(Check.MOTION)
@@ -86,6 +95,7 @@ def judge_stack(seen: StackEvidence) -> Outcome:
         requests=len(seen.requests) + seen.log.count(" begins "),
         motions=moved,
         seconds=seen.seconds,
+        survives=str(seen.schedule.survives or ""),
     )
 
 
@@ -155,6 +165,23 @@ def _ends(seen: StackEvidence) -> list[Violation]:
         last = next((line for line in lines if "Error" in line.partition("] ")[2][:60]), lines[0])
         found.append(Violation(Check.ENDS, last[:200]))
     return found
+
+
+def _alive(seen: StackEvidence) -> list[Violation]:
+    """Processes that ended by themselves; what was killed may take another one with it later."""
+    killed = {event.name for event in _events(seen, Fault.KILL)}
+    return [
+        Violation(Check.ALIVE, f"{name} died, {how}")
+        for name, how in _DIED.findall(seen.log)
+        if name not in killed
+    ]
+
+
+def _task(seen: StackEvidence) -> list[Violation]:
+    """That a task which has to survive its outage succeeded, and that its planner saw none."""
+    found = [] if seen.goal_holds else ["the task did not succeed"]
+    found += [f"its planner saw the outage: {line[:160]}" for line in _SEEN.findall(seen.log)]
+    return [Violation(Check.TASK, text) for text in found]
 
 
 def _outcomes(seen: StackEvidence) -> list[Violation]:

@@ -23,7 +23,7 @@ from planner.bad_day.permission import Cause, Revocation
 from planner.bad_day.processes import Program, ProgramSpec
 from planner.bad_day.records import read_records
 from planner.bad_day.safety_rules import safety_rules
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.schedule import SUPERVISOR, Event, Fault, Form, Schedule
 from planner.bad_day.small_disk import SmallDisk
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.bad_day.timeline import Timeline
@@ -31,6 +31,7 @@ from planner.bad_day.watching.node import Watcher
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
+from sim_bridge.safety.options import default_safety
 
 if TYPE_CHECKING:
     from planner.bad_day.spot_harness import SpotHarness
@@ -43,6 +44,8 @@ _READY_S = 90.0
 # team to reach their verdict.
 _AFTER_S = {Form.DEMO: 150.0, Form.TEAM: 150.0, Form.SPOT: 25.0}
 _SHUTDOWN_TIMEOUT_S = 60.0
+# How long a task that has to survive an outage may take after it.
+_TASK_S = 150.0
 # Simulated seconds per second in paced runs, as in the demo.
 PACE = 2.5
 _STARTED = re.compile(r"^\[planner *\] (\w+) started, process (\d+)", re.MULTILINE)
@@ -78,6 +81,10 @@ class StackTrial(BaseTrial):
 
     def __init__(self, assignment: Assignment) -> None:
         super().__init__(assignment)
+        if self.schedule.survives:
+            # The shipped times: with those of the harness the motors are off after 3 s.
+            keepalive = default_safety().keepalive.model_dump()
+            self._safety = {"keepalive": keepalive, **self._safety}
         self._setting = Setting.of(self.schedule)
         self._nodes: dict[str, Program] = {}
         self._extra: list[Program] = []
@@ -136,7 +143,7 @@ class StackTrial(BaseTrial):
         self._run_faults(operator, model)
         self._clear_all(model)
         cleared_s = time.time()
-        self._up.wait(_AFTER_S[self.schedule.form])
+        self._up.wait(_TASK_S if self.schedule.survives else _AFTER_S[self.schedule.form])
         interrupted = self._up.status is None
         for program in self._extra:
             program.send(signal.SIGTERM)
@@ -167,6 +174,7 @@ class StackTrial(BaseTrial):
                 began_s=began_s,
                 cleared_s=cleared_s,
                 ended_s=stopped_s,
+                goal_holds=self._robot is not None and self._robot.goal_holds(),
                 seconds=time.time() - began_s,
             )
         )
@@ -216,6 +224,9 @@ class StackTrial(BaseTrial):
                 raise PlannerError(f"the task does not begin: {self._up.output()[-400:]}")
             time.sleep(_POLL_S)
 
+    def _process(self, name: str) -> Program | None:
+        return self._up if name == SUPERVISOR else self._node(name) if name else None
+
     def _node(self, name: str) -> Program | None:
         """The current process of a node, which may have been restarted."""
         pids = [int(pid) for found, pid in _STARTED.findall(self._up.output()) if found == name]
@@ -238,7 +249,7 @@ class StackTrial(BaseTrial):
     def _inject(self, operator: Operator, model: ModelServer, event: Event) -> None:
         if self._robot is not None and self._robot.faults.inject(event):
             return
-        node = self._node(event.name) if event.name else None
+        node = self._process(event.name)
         match event.fault:
             case Fault.CALL:
                 operator.call(event.name)
@@ -275,10 +286,10 @@ class StackTrial(BaseTrial):
     def _clear(self, model: ModelServer, event: Event) -> None:
         if self._robot is not None:
             self._robot.faults.clear(event)
-        node = self._nodes.get(event.name)
+        node = self._up if event.name == SUPERVISOR else self._nodes.get(event.name)
         match event.fault:
             case Fault.FREEZE if node is not None:
-                if node.thaw():
+                if node.thaw() and event.name != SUPERVISOR:
                     self._allow(event)
             case Fault.CPU_SHARE if node is not None:
                 node.throttle(1.0)
@@ -316,6 +327,6 @@ class StackTrial(BaseTrial):
         model.revive()
         if self._disk is not None:
             self._disk.empty()
-        for node in self._nodes.values():
+        for node in (self._up, *self._nodes.values()):
             node.throttle(1.0)
             node.thaw(at_once=True)

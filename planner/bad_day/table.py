@@ -35,7 +35,8 @@ def line(outcome: Outcome, number: int, of: int) -> str:
 
 def repeat_command(outcome: Outcome) -> str:
     """The command that repeats a run."""
-    return f"make bad-day TASK={outcome.form} SEED={outcome.seed} RUNS=1"
+    outage = f" ARGS='--outage {outcome.survives}'" if outcome.survives else ""
+    return f"make bad-day TASK={outcome.form} SEED={outcome.seed} RUNS=1{outage}"
 
 
 def table(done: Sequence[Outcome]) -> list[str]:

@@ -35,6 +35,7 @@ class TruthLog:
                 machine.motors.value != "off",
                 machine.posture.value,
                 gone_m / max(dt_s, 1e-3),
+                machine.lease.owner,
             )
         )
 

@@ -45,7 +45,13 @@ def ros(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def checked(outcome: Outcome) -> Outcome:
     assert outcome.trouble == ""
-    assert outcome.checked == {Check.MOTION, Check.OUTCOMES, Check.ENDS}
+    assert outcome.checked == {
+        Check.MOTION,
+        Check.OUTCOMES,
+        Check.ENDS,
+        Check.ALIVE,
+        Check.EFFECT,
+    }
     assert outcome.requests >= 4
     return outcome
 

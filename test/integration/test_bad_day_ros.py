@@ -44,7 +44,7 @@ def ros(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_bad_day_of_a_robot_with_nav2_holds(tmp_path: Path) -> None:
     outcome = run_trial(EVERYTHING, tmp_path)
     assert outcome.trouble == ""
-    assert outcome.checked == {Check.MOTION, Check.OUTCOMES, Check.ENDS}
+    assert outcome.checked == {Check.MOTION, Check.OUTCOMES, Check.ENDS, Check.ALIVE}
     assert outcome.violations == (), (tmp_path / "evidence.log").read_text()
     # It drove before and after, and was told to stop.
     assert outcome.motions > 30

@@ -282,3 +282,47 @@ def test_a_goal_that_its_client_gave_up_was_lost_with_a_bridge_or_is_a_violation
     assert violated(seen(requests=requests)) == []
     killed = seen(requests=requests, recovery=late, bridge_died_s=[103.0])
     assert violated(killed) == []
+
+
+def robot(at_s: float, **fields: Any) -> Sample:
+    base = {"powered": True, "posture": "standing", "owner": "planner-bridge-0a1b2chost:1"}
+    arm = (0.0, 0.0, 0.0)
+    return Sample(at_s, 0.0, 0.0, 0.0, arm, linear_m_s=0.0, **{**base, **fields})
+
+
+@pytest.mark.parametrize(
+    ("name", "without"),
+    [
+        ("claim", {"owner": ""}),
+        ("claim", {"owner": "planner-bridge-elsewhere"}),
+        ("release", {}),
+        ("power_on", {"powered": False}),
+        ("power_off", {}),
+        ("stand", {"posture": "sitting"}),
+        ("sit", {}),
+        ("estop/hard", {}),
+    ],
+)
+def test_a_success_without_its_effect_is_a_violation(name: str, without: dict[str, Any]) -> None:
+    never = [robot(101.0 + 0.1 * index, **without) for index in range(10)]
+    found = judge_run(seen(requests=[call(name, 101.2, 101.6)], samples=never))
+    assert [each.check for each in found.violations] == [Check.EFFECT]
+    assert found.violations[0].text.startswith(f"{name} was answered with success; the robot was ")
+    refused = seen(requests=[call(name, 101.2, 101.6, success=False)], samples=never)
+    assert violated(refused) == []
+
+
+def test_an_effect_that_another_fault_undid_before_the_answer_counts() -> None:
+    samples = [robot(101.3), robot(101.5, owner="tablet", powered=False)]
+    requests = [call(name, 101.2, 101.6) for name in ("claim", "power_on", "stand")]
+    found = judge_run(seen(requests=requests, samples=samples))
+    assert found.violations == ()
+    assert Check.EFFECT in found.checked
+    assert Check.EFFECT not in judge_run(seen(requests=requests)).checked
+
+
+def test_a_process_that_ends_by_itself_is_a_violation() -> None:
+    found = judge_run(seen(ended_alone={"client 17": 1})).violations
+    assert [(each.check, each.text) for each in found] == [
+        (Check.ALIVE, "client 17 ended by itself, with status 1")
+    ]

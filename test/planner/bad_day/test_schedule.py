@@ -10,7 +10,14 @@ import sys
 import pytest
 
 from planner.bad_day import cli
-from planner.bad_day.schedule import Event, Fault, Form, Schedule, make_schedule
+from planner.bad_day.schedule import (
+    Event,
+    Fault,
+    Form,
+    Schedule,
+    make_schedule,
+    outage_schedule,
+)
 from planner.bad_day.timeline import Timeline
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
@@ -48,7 +55,7 @@ def test_faults_are_as_bad_as_announced(form: Form) -> None:
 
 
 def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
-    for fault in (Fault.FREEZE, Fault.KILL):
+    for fault, more in ((Fault.FREEZE, {"supervisor"}), (Fault.KILL, set[str]())):
         found = {
             event.name
             for seed in SEEDS
@@ -56,7 +63,23 @@ def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
             if event.fault is fault
         }
         nodes = {"bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder"}
-        assert found == nodes
+        assert found == nodes | more
+
+
+@pytest.mark.parametrize(
+    ("fault", "seconds", "name"), [(Fault.STALL, 3.0, ""), (Fault.FREEZE, 2.0, "bridge")]
+)
+def test_an_outage_comes_alone_at_a_moment_of_its_seed(
+    fault: Fault, seconds: float, name: str
+) -> None:
+    schedules = [outage_schedule(seed, fault) for seed in SEEDS]
+    assert schedules == [outage_schedule(seed, fault) for seed in SEEDS]
+    assert len({schedule.events for schedule in schedules}) > 100
+    for schedule in schedules:
+        (event,) = schedule.events
+        assert (event.fault, event.seconds, event.name) == (fault, seconds, name)
+        assert schedule.survives is fault
+        assert event.at_s + seconds < schedule.seconds
 
 
 def test_backend_ros_loses_each_of_its_servers_and_is_enabled_after_deaths() -> None:

@@ -16,6 +16,7 @@ from planner.bad_day.permission import Cause, Revocation
 from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
+from planner.bad_day.table import repeat_command
 from planner.recorder.bag_records import GAP
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.topic_counts import Gap
@@ -70,9 +71,29 @@ def steps(begins_s: float, ends_s: float) -> list[Motion]:
 def test_a_good_run_has_none_and_says_what_was_checked(record: Path) -> None:
     outcome = judge_stack(seen(record))
     assert outcome.violations == ()
-    assert outcome.checked == {*Check} - {Check.VERDICT}
+    assert outcome.checked == {*Check} - {Check.VERDICT, Check.EFFECT, Check.TASK}
     fast = judge_stack(seen(record, pace=None))
     assert Check.MOTION not in fast.checked
+
+
+def test_a_process_that_dies_without_being_killed(record: Path) -> None:
+    log = "[planner       ] memory died, status 1; restart 1 of 5 in 0.5 s\n"
+    assert violated(seen(record, log=log)) == [Check.ALIVE]
+    assert violated(seen(record, Event(3.0, Fault.KILL, name="bridge"), log=log)) == [Check.ALIVE]
+    assert violated(seen(record, Event(3.0, Fault.KILL, name="memory"), log=log)) == []
+
+
+def test_a_task_that_has_to_survive_its_outage(record: Path) -> None:
+    stall = Schedule(Form.SPOT, 7, (Event(3.0, Fault.STALL, 3.0),), 6.5, survives=Fault.STALL)
+    outcome = judge_stack(seen(record, schedule=stall, goal_holds=True))
+    assert outcome.violations == ()
+    assert Check.TASK in outcome.checked
+    assert repeat_command(outcome) == "make bad-day TASK=spot SEED=7 RUNS=1 ARGS='--outage stall'"
+    assert violated(seen(record, schedule=stall)) == [Check.TASK]
+    told = "[task_planner]: agent_0 failed Pick[cup_0]: NOT_ALLOWED: Unexpected failure! - Why.\n"
+    assert violated(seen(record, schedule=stall, goal_holds=True, log=told)) == [Check.TASK]
+    told = told.replace("NOT_ALLOWED", "GRASP_FAILED")
+    assert violated(seen(record, schedule=stall, goal_holds=True, log=told)) == []
 
 
 def test_a_bag_that_is_not_there_or_does_not_read(record: Path) -> None:
@@ -116,7 +137,7 @@ def test_ends_and_outcomes(record: Path) -> None:
     found = judge_stack(seen(record, log=broken)).violations
     assert [violation.text for violation in found] == ["[memory ] ValueError: no"]
     given_up = "[planner ] memory died, status 1; giving up after 5 restarts\n"
-    assert violated(seen(record, log=given_up)) == [Check.ENDS]
+    assert violated(seen(record, log=given_up)) == [Check.ENDS, Check.ALIVE]
     lost = Request("operator", 1, "service", "stop", 105.0)
     assert violated(seen(record, requests=[lost])) == [Check.OUTCOMES]
 
