@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from bosdyn.api import lease_pb2
+
 
 @dataclass(frozen=True, slots=True)
 class LeaseEntry:
@@ -35,6 +37,18 @@ def body_entry(resources: Iterable[Any], held: Any) -> LeaseEntry:
             ours = bool(owner) and held is not None and _descends(resource.lease, held.lease_proto)
             return LeaseEntry(owner, str(resource.lease.epoch), ours)
     return LeaseEntry()
+
+
+def overtaken(told: Any, held: Any) -> bool:
+    """Whether a lease was refused for a newer one of ours, which has reached the robot before it.
+
+    Args:
+        told: `bosdyn.api.LeaseUseResult` of the refusal.
+        held: our SDK lease, None without one.
+    """
+    if held is None or told.status != lease_pb2.LeaseUseResult.STATUS_OLDER:
+        return False
+    return _descends(told.latest_known_lease, held.lease_proto)
 
 
 def _descends(newest: Any, given: Any) -> bool:

@@ -42,7 +42,7 @@ from sim_bridge.spot.advice import LINK_ERRORS, SDK_ERRORS
 from sim_bridge.spot.connection import Channel, Connection
 from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.keepalive_policy import KeepalivePolicy
-from sim_bridge.spot.lease_book import LeaseEntry, body_entry
+from sim_bridge.spot.lease_book import LeaseEntry, body_entry, overtaken
 from sim_bridge.spot.permit import Permit, WithdrawnError
 from sim_bridge.spot.robot_clock import establish
 
@@ -198,13 +198,15 @@ class SpotLink:
         """A command, with the next lease.
 
         Raises:
-            WithdrawnError: if its motion was stopped or paused meanwhile.
+            WithdrawnError: if its motion was stopped or paused meanwhile, or a later command of
+                ours has reached the robot before this one.
         """
         lease = self.permit.lease(self.body_lease)
         try:
             return self._do(lambda: send(lease))
         except LeaseUseError as error:
-            if self.permit.withdrawn:
+            late = self.permit.is_motion and overtaken(error.lease_use_result, self.lease)
+            if late or self.permit.withdrawn:
                 # The robot has seen the newer lease of a stop.
                 raise WithdrawnError from error
             raise

@@ -53,6 +53,11 @@ class Permit:
         grant = getattr(self._thread, "grant", None)
         return grant is not None and grant != self._epoch
 
+    @property
+    def is_motion(self) -> bool:
+        """Whether this thread's commands belong to a motion, which a stop may overtake."""
+        return getattr(self._thread, "grant", None) is not None
+
     def lease(self, advance: Callable[[], LeaseT]) -> LeaseT:
         """The next lease, for a command of this thread.
 

@@ -12,6 +12,8 @@ pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from bosdyn.api.spot import robot_command_pb2 as spot_pb2
+from bosdyn.client.exceptions import LeaseUseError
+from bosdyn.client.robot_command import RobotCommandBuilder
 from spot_trial import ROBOT, emulator_of, far_thing, finish, opened_corner, trouble
 
 from planner.world.errors import PlannerError
@@ -25,11 +27,13 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
+from sim_bridge.spot.connection import Channel
 from sim_bridge.spot.convert import seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.options import emulated
+from sim_bridge.spot.permit import WithdrawnError
 
 
 @pytest.fixture(scope="module")
@@ -222,6 +226,27 @@ def test_a_tablet_that_takes_the_lease_ends_everything_and_nothing_is_sent_after
     again = finish(gate, gate.start(ROBOT, Primitive(PrimitiveName.LOOK, (1.0, 0.0, 0.5))))
     assert again.code is PrimitiveCode.NOT_ALLOWED
     gate.close()
+
+
+def test_a_command_that_a_later_one_of_ours_overtook_has_not_lost_the_lease(
+    spot: SpotBackend,
+) -> None:
+    """As when a stop is repeated over a slow link and overtakes the walk that goes on after it."""
+    link = spot.link
+
+    def overtaken(lease: object) -> None:
+        link.stand()
+        commands = link._commands[Channel.MOTION]
+        commands.robot_command(RobotCommandBuilder.stop_command(), lease=lease)
+
+    with link.permit.granted(link.permit.epoch), pytest.raises(WithdrawnError):
+        link.send(overtaken)
+    with pytest.raises(LeaseUseError):
+        # Of no motion: an operator hears why.
+        link.send(overtaken)
+    trouble(spot, TroubleKind.TAKE_LEASE, name="tablet")
+    with link.permit.granted(link.permit.epoch), pytest.raises(LeaseUseError):
+        link.stand()
 
 
 def test_a_bridge_that_falls_silent_stops_within_its_ttl_and_then_sits(spot: SpotBackend) -> None:
