@@ -417,7 +417,7 @@ def test_simulated_time_needs_somebody_who_publishes_it() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("a: [", "is not YAML"),
+        ("a: [", "is not well formed"),
         ("rate: 2.0", "expected nodes, or /"),
         ("", "expected nodes, or /"),
         ("bridge:\n  rate: 2.0", "each with ros__parameters"),
