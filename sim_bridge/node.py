@@ -33,13 +33,13 @@ from planner.ros.periodic_executor import PeriodicExecutor
 from planner.ros.presence import is_of_process, same_host
 from planner.ros.safe_publisher import SafePublisher
 from planner.world import topics
-from planner.world.episode import MAX_AGENTS
+from planner.world.episode import MAX_AGENTS, MAX_SEED
 from planner.world.errors import PlannerError
 from sim_bridge.agent.node import AgentInterface
 from sim_bridge.frames import Link, fixed_links
 from sim_bridge.lockstep.node import LockstepGate
 from sim_bridge.lockstep.waiting import Lockstep
-from sim_bridge.opening import MAX_SEED, Opened, default_house, open_world
+from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
     IdleTime,

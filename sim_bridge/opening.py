@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from planner.world.episode import MAX_AGENTS, AgentPlacement, Episode, with_team
+from planner.world.episode import MAX_AGENTS, MAX_SEED, AgentPlacement, Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
@@ -13,7 +13,6 @@ from planner.world.vocabulary import AgentKind
 
 # The first agent is the robot and the second its partner (PARTNR's cast); more are robots.
 _KINDS = {1: AgentKind.HUMAN}
-MAX_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,8 @@ from planner.world.vocabulary import AgentKind
 
 EPISODE_VERSION = 1
 MAX_AGENTS = 6
+# The largest that a ROS message can bring.
+MAX_SEED = 2**63 - 1
 
 
 class AgentPlacement(FileModel):
@@ -70,6 +72,7 @@ class Source(FileModel):
 
 ROBOT = "robot"
 Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
+Split = Literal["train", "val", "test", "none"]
 # What an agent knows at the start: visible things, furniture too, or everything (ETPLAN-1.2).
 Prior = Literal["P", "FP", "G"]
 
@@ -113,12 +116,13 @@ class Episode(FileModel):
     """
 
     version: Literal[1]
-    episode_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-    house: str
-    split: Literal["train", "val", "test", "none"] = "none"
+    # It begins the names of files, which have at most 255 bytes.
+    episode_id: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=200)]
+    house: Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]*$")]
+    split: Split = "none"
     task_types: tuple[Literal["constraint_free", "spatial", "temporal", "heterogeneous"], ...] = ()
     instruction: Annotated[str, Field(max_length=MAX_TEXT_LENGTH)]
-    seed: int = 0
+    seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MAX_AGENTS)
     objects: tuple[ObjectPlacement, ...] = Field(default=(), max_length=MAX_THINGS)
     furniture: dict[EntityName, FurnitureChange] = Field(

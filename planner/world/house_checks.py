@@ -144,11 +144,9 @@ def find_house_of(episode: Path, house: str) -> Path:
     if house.endswith(".json"):
         return episode.parent / house
     beside = episode.parent / "houses" / f"{house}.json"
-    if beside.is_file():
-        return beside
     try:
-        return find_house(house)
-    except PlannerError as error:
+        return beside if beside.is_file() else find_house(house)
+    except (OSError, PlannerError) as error:
         raise FileError(episode, "house", str(error)) from None
 
 

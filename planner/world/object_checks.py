@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Collection, Iterator, Sequence
 
 import shapely
 
@@ -23,6 +24,7 @@ from planner.world.vocabulary import Relation, floor_name
 
 TOLERANCE_M = 0.001
 _REST_M = 0.005
+_AGENT = re.compile(r"agent_[0-9]+")
 
 
 def object_findings(
@@ -36,8 +38,12 @@ def object_findings(
         index = next(i for i, thing in enumerate(things) if thing.name == cycle[0])
         yield f"objects.{index}.parent", cycle[1]
         return
+    taken = _taken_names(house, floors)
     for i, thing in enumerate(things):
         field = f"objects.{i}"
+        if thing.name in taken or _AGENT.fullmatch(thing.name):
+            yield f"{field}.name", f"{thing.name} is the name of something else"
+            continue
         if thing.class_name not in catalogue.objects:
             yield f"{field}.class_name", f"unknown class of object {thing.class_name!r}"
             continue
@@ -59,6 +65,12 @@ def object_findings(
         elif not reach.to_point(*thing.pose[:3]):
             yield f"{field}.pose", f"no agent can get within reach of {thing.name}"
     yield from _meeting(house, things, set(floors))
+
+
+def _taken_names(house: House, floors: Collection[str]) -> frozenset[str]:
+    """What worlds, scenes and memories know under a name already."""
+    parts = (house.rooms, house.doors, house.furniture)
+    return frozenset((*floors, *(part.name for kind in parts for part in kind)))
 
 
 def _wrong_on_floor(house: House, thing: ObjectPlacement, room: str) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.errors import FileError
-from planner.world.files import parse_json, read_bytes, refuse_constant
+from planner.world.files import parse_json, read_bytes
 
 # The largest that is shipped has 1 MB.
 MAX_WEIGHTS_BYTES = 1 << 28
@@ -77,7 +77,7 @@ def header_value(path: Path, metadata: dict[str, str], key: str) -> object:
     if key not in metadata:
         raise FileError(path, key, "is missing")
     try:
-        return parse_json(metadata.pop(key), path, key, parse_constant=refuse_constant)
+        return parse_json(metadata.pop(key), path, key, is_finite=True)
     except FileError as error:
         raise FileError(path, key, f"is not JSON that can be read: {error.reason}") from None
 

@@ -12,7 +12,7 @@ from planner.episodes.episode_file import episodes_in
 from planner.episodes.pack import opened
 from planner.parts.kinds import SUITES
 from planner.planning.learned.tokens import check_classes, names_any, read_tokens
-from planner.world.episode import Episode
+from planner.world.episode import MAX_SEED, Episode
 from planner.world.errors import PlannerError
 from planner.world.files import read_bytes
 from planner.world.nearest import did_you_mean
@@ -141,13 +141,13 @@ def suite_places(name: str, others: Iterable[str] = ()) -> list[Path]:
 def jobs_of(suite: Sequence[SuiteEpisode], episodes: int, seed: int) -> tuple[Job, ...]:
     """`episodes` jobs: each episode once, then again with the next seeds; 0 = each once.
 
-    Sorted by house, so that each house is prepared once.
+    Sorted by house, so that each house is prepared once. After the largest seed comes 0.
     """
     count = episodes or len(suite)
     chosen = []
     for number in range(count):
         entry = suite[number % len(suite)]
-        run = entry.seed + seed + number // len(suite)
+        run = (entry.seed + seed + number // len(suite)) % (MAX_SEED + 1)
         chosen.append(Job(entry.path, entry.episode_id, entry.house, run))
     return tuple(sorted(chosen, key=lambda job: (job.house, job.episode_id, job.seed)))
 

@@ -57,7 +57,7 @@ def _unpacked(path: Path, packed: bytes, max_bytes: int) -> bytes:
     return bytes(found)
 
 
-def parse_json(text: str, source: Path | str, field: str = "") -> object:
+def parse_foreign(text: str, source: Path | str, field: str = "") -> object:
     """Parses JSON; NaN and infinities, which JSON does not allow, are errors.
 
     Raises:
@@ -69,7 +69,7 @@ def parse_json(text: str, source: Path | str, field: str = "") -> object:
         field,
         max_chars=MAX_BYTES,
         max_values=MAX_BYTES,
-        parse_constant=files.refuse_constant,
+        is_finite=True,
     )
 
 
@@ -84,6 +84,6 @@ def json_lines(file: ForeignFile) -> Iterator[tuple[int, object | FileError]]:
             yield number, FileError(file.path, where, reason)
             continue
         try:
-            yield number, parse_json(line, file.path, where)
+            yield number, parse_foreign(line, file.path, where)
         except FileError as error:
             yield number, error

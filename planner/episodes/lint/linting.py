@@ -29,7 +29,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Reason
 from planner.evaluation.propositions import Watch
 from planner.evaluation.scene import BrokenStateError, Scene
-from planner.evaluation.task import Evaluation
+from planner.evaluation.task import Evaluation, Predicate
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Criteria, Episode, read_episode
 from planner.world.errors import FileError
@@ -94,13 +94,17 @@ class Linter:
 
     def errors(self, episode: Episode, house: House) -> list[LintFinding]:
         """What makes an episode unusable that is in no file yet; houses are known by name."""
+        found = self.findings(episode, house)
+        return [finding for finding in found if finding.severity is Severity.ERROR]
+
+    def findings(self, episode: Episode, house: House) -> list[LintFinding]:
+        """The same with the warnings."""
         key = (Path(), house.name)
         ground = self._grounds.get(key)
         if not isinstance(ground, _Ground):
             ground = _Ground(house, self._catalogue)
             self._keep(key, ground)
-        found = self._in_house(Path(episode.episode_id), episode, ground)
-        return [finding for finding in found if finding.severity is Severity.ERROR]
+        return list(self._in_house(Path(episode.episode_id), episode, ground))
 
     def _findings(self, path: Path, episode: Episode) -> Iterator[LintFinding]:
         if not episode.instruction.strip():
@@ -251,8 +255,10 @@ def _at_start(
     else:
         for i, status in enumerate(statuses):
             if status.reason is None:
+                places = evaluation.propositions[i].predicate in set(Predicate)
+                rule = Rule.TRUE_AT_START if places else Rule.STATE_AT_START
                 reason = "is satisfied already at the start"
-                yield LintFinding(Rule.TRUE_AT_START, f"propositions.{i}", reason)
+                yield LintFinding(rule, f"propositions.{i}", reason)
         yield from _warnings(evaluation, watches)
     rows = [watch.rows for watch in watches]
     yield from unsolvable(evaluation, rows, episode, house, entities)

@@ -36,6 +36,7 @@ class Rule(StrEnum):
     DUPLICATE = "duplicate"
     CONTRADICTION = "contradiction"
     ALREADY_SATISFIED = "already-satisfied"
+    STATE_AT_START = "state-at-start"
     TRUE_AT_START = "true-at-start"
     UNGATED = "ungated"
     LOST_HEAD = "lost-head"
@@ -78,7 +79,8 @@ SENTENCES: dict[Rule, str] = {
     Rule.DUPLICATE: "Two propositions ask the same at the same time, and count twice.",
     Rule.CONTRADICTION: "Propositions or constraints can never hold together.",
     Rule.ALREADY_SATISFIED: "The task is solved before anybody does anything.",
-    Rule.TRUE_AT_START: "A proposition counts before anybody does anything.",
+    Rule.STATE_AT_START: "A thing has a state that is asked for before anybody does anything.",
+    Rule.TRUE_AT_START: "A proposition about places counts before anybody does anything.",
     Rule.UNGATED: "A later goal of a thing is true at the start and not gated by the earlier one.",
     Rule.LOST_HEAD: "A goal that must last depends on one that need not.",
     Rule.UNSOLVABLE: "No agent of the episode has the ability, or no place the room.",

@@ -17,7 +17,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign.file import parse_json, read_foreign
+from planner.episodes.foreign.file import parse_foreign, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
 from planner.world.checklist import Act, Subtask, parse_subtask
 from planner.world.errors import FileError, from_validation
@@ -95,7 +95,7 @@ def read_public(path: Path, checkers: Path | None) -> PublicFile:
         FileError: if it is not a configuration at all; a bad task is a `Fault`.
     """
     file = read_foreign(path)
-    document = parse_json(file.text, path)
+    document = parse_foreign(file.text, path)
     try:
         config = _Config.model_validate(document)
     except ValidationError as error:

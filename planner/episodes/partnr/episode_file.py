@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign.file import parse_json, read_foreign
+from planner.episodes.foreign.file import parse_foreign, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
 from planner.world.errors import FileError, from_validation
 from planner.world.files import parse_model
@@ -125,7 +125,7 @@ def read_partnr_file(path: Path) -> PartnrFile:
         FileError: if it is not an episode file; a single bad episode is a `Fault`.
     """
     file = read_foreign(path)
-    document = parse_json(file.text, path)
+    document = parse_foreign(file.text, path)
     entries = document.get("episodes") if isinstance(document, dict) else None
     if not isinstance(entries, list):
         raise FileError(path, "episodes", "is not a list; this is not a PARTNR episode file")
@@ -189,7 +189,7 @@ def names_of(episode: PartnrEpisode, metadata: Path | None) -> PartnrNames:
     for stem in (episode.scene_id, episode.task, f"episode_{episode.task}"):
         path = metadata / f"{stem}.json" if metadata is not None else None
         if path is not None and path.is_file():
-            document = parse_json(read_foreign(path).text, path)
+            document = parse_foreign(read_foreign(path).text, path)
             _from_metadata(names, parse_model(document, _Metadata, path))
     return names
 

@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign.file import parse_json, read_foreign
+from planner.episodes.foreign.file import parse_foreign, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
 from planner.world.dialogue import Speaker, Turn
 from planner.world.errors import from_validation
@@ -111,7 +111,7 @@ def read_game(path: Path) -> GameFile:
     """
     file = read_foreign(path)
     try:
-        document = _Game.model_validate(parse_json(file.text, path))
+        document = _Game.model_validate(parse_foreign(file.text, path))
     except ValidationError as error:
         raise from_validation(path, error) from None
     games: list[Game] = []

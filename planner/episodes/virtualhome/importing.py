@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue, ValidationError
 
-from planner.episodes.foreign.file import ForeignFile, parse_json, read_foreign
+from planner.episodes.foreign.file import ForeignFile, parse_foreign, read_foreign
 from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
 from planner.episodes.imported import Imported
 from planner.episodes.lint.goal import task_types
@@ -77,7 +77,7 @@ def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
 
 
 def _parsed(file: ForeignFile) -> GraphFile:
-    document = parse_json(file.text, file.path)
+    document = parse_foreign(file.text, file.path)
     if isinstance(document, dict) and "nodes" in document:
         document = {"init_graph": document, "instruction": document.get("instruction", "")}
     found = parse_model(document, GraphFile, file.path)

@@ -135,10 +135,22 @@ EXAMPLES: list[tuple[Rule, Example]] = [
             },
         ),
     ),
+    (Rule.SCHEMA, lambda d: d.update(seed=-1)),
+    (Rule.SCHEMA, lambda d: d.update(seed=2**63)),
+    (Rule.SCHEMA, lambda d: d.update(seed=10**400)),
+    (Rule.SCHEMA, lambda d: d.update(instruction="Put the cup \ud800 there.")),
+    (Rule.SCHEMA, lambda d: d.update(episode_id="../coffee_time_0")),
+    (Rule.SCHEMA, lambda d: d.update(episode_id="c" * 201)),
+    (Rule.SCHEMA, lambda d: d.update(house="train_0\0")),
     (Rule.HOUSE, lambda d: d.update(house="nowhere")),
+    (Rule.HOUSE, lambda d: d.update(house="n" * 300)),
+    (Rule.HOUSE, lambda d: d.update(house="n" * 300 + ".json")),
     (Rule.PLACEMENT, lambda d: d["objects"][0]["pose"].__setitem__(2, 1.2)),
     (Rule.PLACEMENT, lambda d: d["agents"][0].update(start=[-99.0, 0.0, 0.0])),
     (Rule.PLACEMENT, lambda d: d.update(furniture={"table_0": {"open": True}})),
+    (Rule.PLACEMENT, lambda d: d["objects"][3].update(name="table_0")),
+    (Rule.PLACEMENT, lambda d: d["objects"][3].update(name="agent_1")),
+    (Rule.PLACEMENT, lambda d: d["objects"][3].update(name="kitchen_0")),
     (Rule.UNKNOWN_ENTITY, lambda d: d["objects"][3].update(class_name="unicorn")),
     (Rule.UNKNOWN_ENTITY, lambda d: d["objects"][3].update(parent="table_77")),
     (Rule.UNKNOWN_ENTITY, lambda d: d.update(furniture={"table_77": {"states": {}}})),
@@ -214,6 +226,7 @@ EXAMPLES: list[tuple[Rule, Example]] = [
     (Rule.CONTRADICTION, _same),
     (Rule.CONTRADICTION, _different),
     (Rule.ALREADY_SATISFIED, lambda d: _goal(d, ON_DESK)),
+    (Rule.STATE_AT_START, lambda d: _goal(d, TO_BED, _say("is_clean", ["cup_0"]))),
     (Rule.TRUE_AT_START, lambda d: _goal(d, ON_DESK, _say("is_on_top", ["cup_1"], ["bed_1"]))),
     (Rule.UNGATED, lambda d: _goal(d, TO_BED, ON_DESK, **NO_END)),
     (
@@ -257,7 +270,10 @@ def test_the_example_they_are_made_from_is_sound(tmp_path: Path) -> None:
 
 
 # What inevitably comes with a rule: a wrong order is true too early, for example.
-BESIDE = {Rule.UNGATED: {Rule.TRUE_AT_START}, Rule.CONTRADICTION: {Rule.TRUE_AT_START}}
+BESIDE = {
+    Rule.UNGATED: {Rule.TRUE_AT_START},
+    Rule.CONTRADICTION: {Rule.TRUE_AT_START, Rule.STATE_AT_START},
+}
 
 
 @pytest.mark.parametrize(
@@ -284,6 +300,14 @@ def test_every_rule_has_an_example_a_sentence_and_a_row_in_the_docs() -> None:
     for rule in Rule:
         severity = "warning" if rule in WARNINGS else "error"
         assert f"| `{rule}` | {severity} | {SENTENCES[rule]} |" in page
+
+
+def test_a_key_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "episode.json"
+    path.write_text('{"instruction": "other", ' + json.dumps(SOUND)[1:], encoding="utf-8")
+    (found,) = Linter().lint(path).findings
+    assert (found.rule, found.field) == (Rule.SCHEMA, "instruction")
+    assert found.reason == "is there twice"
 
 
 @pytest.mark.parametrize("text", ["", "{", "\x00", '{"version": 1' + "[" * 10_000])
