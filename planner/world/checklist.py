@@ -85,27 +85,19 @@ SubtaskText = Annotated[str, AfterValidator(_written_normally)]
 Names = Annotated[tuple[str, ...], Field(min_length=1)]
 
 
-def _each_once(texts: tuple[str, ...]) -> tuple[str, ...]:
-    twice = next((text for i, text in enumerate(texts) if text in texts[:i]), None)
-    if twice is not None:
-        raise ValueError(f"the subtask {twice} is listed twice")
-    return texts
-
-
 class Checklist(FileModel):
     """The true subtasks of a task and its targets; planners do not see it.
 
     Attributes:
         ambiguity: LLaMAR's type of the task. 1: things, their number and the target are explicit;
             2: the number is implicit; 3: also the things; 4: also the target.
-        subtasks: what has to be done, each once and by any agent.
+        subtasks: what has to be done, by any agent; one that is there twice counts twice, and what
+            does it does both.
         targets: groups of entities, one of each of which has to be interacted with.
     """
 
     ambiguity: Literal[1, 2, 3, 4]
-    subtasks: Annotated[
-        tuple[SubtaskText, ...], Field(min_length=1, max_length=200), AfterValidator(_each_once)
-    ]
+    subtasks: Annotated[tuple[SubtaskText, ...], Field(min_length=1, max_length=200)]
     targets: Annotated[tuple[Names, ...], Field(min_length=1)]
 
     def items(self) -> tuple[Subtask, ...]:

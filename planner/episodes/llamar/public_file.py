@@ -129,9 +129,7 @@ def _on_floor_plans(path: Path, task: _Task, checkers: Path | None) -> Iterator[
         raise FileError(path, field, "there is no checklist, and no checker in --checkers")
     # The same class is written in several ways, such as Keychain and KeyChain.
     spelling: dict[str, str] = {}
-    subtasks = tuple(
-        dict.fromkeys(_subtask(path, f"{field}.{i}", t, spelling) for i, t in enumerate(items))
-    )
+    subtasks = tuple(_subtask(path, f"{field}.{i}", t, spelling) for i, t in enumerate(items))
     extra: Mapping[str, object] = task.model_extra or {}
     for plan in dict.fromkeys(task.task_floorplans):
         yield PublicTask(

@@ -27,6 +27,10 @@ _STATES: Mapping[Act, tuple[str, dict[str, bool]]] = {
     Act.SLICE: ("is_sliced", {}),
 }
 _KNIFE = "needed_knife"
+# What "all the drawers" and "all the stove knobs" are for; of other furniture one is enough.
+_EACH = frozenset({Act.OPEN, Act.TOGGLE_ON, Act.TOGGLE_OFF})
+# "OpenObject(Drawer, Fork)" is an entry of the fork's, but a door is open whatever is held.
+_WITH_IT = frozenset({Act.NAVIGATE, Act.PUT})
 
 
 class PublicRecipe:
@@ -71,9 +75,8 @@ class PublicRecipe:
         """How many pieces of each class the house needs."""
         needed: dict[str, int] = {}
         for word, piece in self._pieces.items():
-            # Only what opens is there several times; nobody has three ovens.
-            opens = any(s.act is Act.OPEN and word in s.entities for s in self.task.subtasks)
-            count = self._counts[word] if opens else 1
+            acted = any(s.act in _EACH and word in s.entities for s in self.task.subtasks)
+            count = self._counts[word] if acted else 1
             needed[piece.name] = max(needed.get(piece.name, 0), count)
         return needed
 
@@ -122,7 +125,7 @@ class PublicRecipe:
         return Checklist.model_validate(
             {
                 "ambiguity": self.task.ambiguity,
-                "subtasks": tuple(dict.fromkeys(map(str, found))),
+                "subtasks": tuple(map(str, found)),
                 "targets": tuple(groups),
             }
         )
@@ -214,13 +217,12 @@ class PublicRecipe:
 
     def _expanded(self, subtask: Subtask, names: Mapping[str, Sequence[str]]) -> Iterator[Subtask]:
         (word,) = subtask.entities
-        held: Sequence[str | None] = names[subtask.held[0]] if subtask.held else [None]
+        with_it = subtask.held if subtask.act in _WITH_IT else ()
+        held = [(name,) for name in names[with_it[0]]] if with_it else [()]
         each = self._is_goal(word)
         for thing in held:
-            # That the door is opened does not depend on what is held.
-            with_it = (thing,) if thing and subtask.act in (Act.NAVIGATE, Act.PUT) else ()
             for group in [(name,) for name in names[word]] if each else [tuple(names[word])]:
-                yield Subtask(subtask.act, group, with_it)
+                yield Subtask(subtask.act, group, thing)
 
 
 def _label(word: str) -> str:

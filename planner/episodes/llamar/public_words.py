@@ -28,7 +28,6 @@ _FURNITURE: Mapping[str, str] = {
     "drawer": "chest_of_drawers",
     "sinkbasin": "sink",
     "stoveburner": "oven",
-    "stoveknob": "oven",
 }
 _CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _PLAN = re.compile(r"FloorPlan([0-9]{1,3})(?:_physics)?")

@@ -48,6 +48,10 @@ def checklist(**changes: object) -> Checklist:
     return Checklist.model_validate({**given, **changes})
 
 
+def test_an_entry_may_be_there_several_times() -> None:
+    assert len(checklist(subtasks=["OpenObject(a)"] * 3).items()) == 3
+
+
 def test_a_checklist_is_written_in_one_way() -> None:
     assert checklist().subtasks[1] == "PutObject(table_0, cup_0)"
     assert checklist().items()[1].held == ("cup_0",)
@@ -58,7 +62,6 @@ def test_a_checklist_is_written_in_one_way() -> None:
     [
         ({"ambiguity": 5}, "ambiguity", "1, 2, 3 or 4"),
         ({"subtasks": []}, "subtasks", "at least 1"),
-        ({"subtasks": ["OpenObject(a)"] * 2}, "subtasks", "listed twice"),
         ({"subtasks": ["Juggle(a)"]}, "subtasks", "unknown act"),
         ({"targets": []}, "targets", "at least 1"),
         ({"targets": [[]]}, "targets", "at least 1"),

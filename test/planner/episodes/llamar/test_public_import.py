@@ -133,6 +133,28 @@ def test_furniture_that_is_the_goal_is_an_entry_each(tmp_path: Path) -> None:
     assert 2 <= len(opened) == len(found.evaluation["propositions"])
 
 
+def test_each_stove_knob_is_an_entry(tmp_path: Path) -> None:
+    found = single(tmp_path, task("2_knobs", "NavigateTo(StoveKnob)", "ToggleObjectOn(StoveKnob)"))
+    assert found.checklist is not None
+    turned = [text for text in found.checklist.subtasks if text.startswith("Toggle")]
+    assert 2 <= len(turned) == len(found.evaluation["propositions"])
+    assert all("stove_knob" in text and "|" not in text for text in turned)
+
+
+def test_an_entry_that_is_there_for_each_thing_counts_for_each(tmp_path: Path) -> None:
+    def open_with(thing: str) -> tuple[str, ...]:
+        walk, take, carry, put = bring(thing, "Drawer")
+        return walk, take, carry, f"OpenObject(Drawer, {thing})", put
+
+    items = [entry for thing in ("Fork", "Spoon", "Knife") for entry in open_with(thing)]
+    found = single(tmp_path, task("3_cutlery", *items, plans=("FloorPlan2",)))
+    assert found.checklist is not None
+    assert len(found.checklist.subtasks) == len(items)
+    opened = [text for text in found.checklist.subtasks if text.startswith("Open")]
+    assert len(opened) == 3
+    assert len(set(opened)) == 1
+
+
 def test_spellings_of_the_checkers_are_one(tmp_path: Path) -> None:
     found = single(
         tmp_path,
