@@ -29,7 +29,10 @@ _CACHED = 256
 # The paper has `[ ]*`; bounded, so that a model cannot spend its tokens on blanks.
 _WS = '" "? " "?'
 # The paper's character class for free text, written as ranges that every engine reads alike.
-_FREE_TEXT = f"[ \"':,!a-zA-Z_0-9]{{1,{MAX_FREE_TEXT}}}"
+_FREE_CHARACTER = "[ \"'.:,!a-zA-Z_0-9]"
+# May be empty, as there; a question may not.
+_FREE_TEXT = f"{_FREE_CHARACTER}{{0,{MAX_FREE_TEXT}}}"
+_QUESTION = f"{_FREE_CHARACTER}{{1,{MAX_FREE_TEXT}}}"
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
@@ -212,7 +215,7 @@ class _Rules:
             rule for verb in ability.verbs if (rule := self._verb(name, verb, ability.blocked))
         ]
         if ability.may_ask:
-            choices.append(self._add("ask", f'"{ASK}[" {_FREE_TEXT} "]"'))
+            choices.append(self._add("ask", f'"{ASK}[" {_QUESTION} "]"'))
         self._rules[name] = " | ".join(choices)
         return name
 

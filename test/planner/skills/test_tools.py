@@ -44,6 +44,7 @@ APPLE = "- apple_0 on table_0 in kitchen_0"
             "FindObjectTool[full cups]",
             "Could not find any object in world for the query 'full cups'.",
         ),
+        ("FindObjectTool[empty cups.]", CUP),
         ("FindObjectTool[]", "Could not find any object in world for the query ''."),
         (
             "FindObjectTool[unicorn in the kitchen]",

@@ -208,6 +208,8 @@ def test_d_53_without_things_no_call_needs_one(toy_world: Make) -> None:
 def test_tools_take_free_text_that_ends() -> None:
     grammar = turn_grammar(WORDS, {"agent_0": Ability(TOOLS)}, TurnForm.CALL)
     assert grammar.allows("agent_0", "FindObjectTool[toys on the floor, red ones]")
+    assert grammar.allows("agent_0", "FindObjectTool[the mug of Mr. Bear.]")
+    assert grammar.allows("agent_0", "FindRoomTool[]")
     assert not grammar.allows("agent_0", f"FindObjectTool[{'x' * 81}]")
     assert not grammar.allows("agent_0", "FindObjectTool[a]b]")
 
