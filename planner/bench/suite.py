@@ -18,12 +18,14 @@ class SuitePart:
     Attributes:
         summary: one line for the help.
         places: folders and files of its episodes, each of which has an evaluation.
+        version: counts up when the episodes are made anew; figures of two versions do not compare.
         options: none yet.
         interface: the version of this record that it was written for.
     """
 
     summary: str
     places: Callable[[], Sequence[Path]]
+    version: int = 1
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 

@@ -15,6 +15,7 @@ from planner.bench.runs.rows import ROWS_NAME
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.suites import SuiteEpisode, suite_digest
 from planner.episodes.episode_file import write_text
+from planner.parts.kinds import SUITES
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel
 from planner.world.versions import read_versioned
@@ -29,11 +30,13 @@ class Manifest(FileModel):
 
     Attributes:
         suite: its name; `digest` is the hash of its episodes.
+        suite_version: of a named suite; 0 of others, and in manifests from before there were any.
         episodes: number of episodes to run, including repeats.
     """
 
     version: Literal[1] = 1
     suite: str
+    suite_version: int = 0
     digest: str
     episodes: int
     settings: RunSettings
@@ -46,6 +49,7 @@ def new_manifest(
     """The manifest of a run that starts now."""
     return Manifest(
         suite=suite,
+        suite_version=SUITES.get(suite).version if suite in SUITES.names() else 0,
         digest=suite_digest(entries),
         episodes=episodes,
         settings=settings,

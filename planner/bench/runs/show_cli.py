@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     settings = manifest.settings.model_dump(mode="json", exclude_defaults=True)
     words = [f"planner {manifest.settings.planner}"]
     words += [f"{name} {value}" for name, value in settings.items() if name != "planner"]
-    print(f"{manifest.suite}: {', '.join(words)}")
+    version = f" (version {manifest.suite_version})" if manifest.suite_version else ""
+    print(f"{manifest.suite}{version}: {', '.join(words)}")
     if len(rows) < manifest.episodes:
         print(f"{manifest.episodes - len(rows)} of {manifest.episodes} episodes are not done yet")
     print("\n".join(summary_lines(summary)))

@@ -11,6 +11,32 @@ from planner.world.catalogue import default_catalogue, word_key
 from planner.world.word_meanings import default_word_meanings
 
 _COUNTS = ("no", "one", "two", "three", "four", "five", "six")
+# What nobody writes, though it may be read.
+_UNSAID = frozenset({"baseballbat", "bathtowel", "laundryroom", "tshirt", "wc", "e reader"})
+# "The milk", but neither "a milk" nor "two milks".
+_MASS = frozenset(
+    {
+        *(
+            "bleach",
+            "bread",
+            "butter",
+            "cereal",
+            "cheese",
+            "chocolate",
+            "cleaner",
+            "cologne",
+            "cream",
+        ),
+        *("detergent", "dish soap", "dishwashing liquid", "face cream", "hand soap", "juice"),
+        *("laundry detergent", "lego", "liquid soap", "mail", "milk", "orange juice", "paint"),
+        *("pepper", "perfume", "salmon", "salt", "scotch tape", "shampoo", "sliced apple"),
+        *("sliced bread", "sliced lettuce", "sliced potato", "sliced tomato", "soap", "soda"),
+        *("spray", "sticky tape", "tape", "toilet paper", "toothpaste", "washing up liquid"),
+        *("whipped cream", "yoghurt", "yogurt", "lettuce", "chicken", "roast chicken"),
+    }
+)
+# Names of furniture for what is on it, not in it.
+_TOPS = frozenset({"countertop", "kitchen countertop", "worktop", "stove top", "stovetop"})
 # Singular in spite of their ending; other words in -s are left out: "the jeans" may be one or more.
 _SINGULAR = ("ss", "us", "thermos", "kleenex")
 
@@ -25,6 +51,16 @@ def names_of(class_name: str, others: Iterable[str]) -> tuple[str, ...]:
     return tuple(
         word for word in _names(class_name) if not covered(word) & (set(others) - {class_name})
     )
+
+
+def is_countable(word: str) -> bool:
+    """Whether there may be one or several of it."""
+    return word not in _MASS
+
+
+def holds_inside(word: str) -> bool:
+    """Whether something may be in what has this name, not only on it."""
+    return word not in _TOPS
 
 
 @lru_cache(maxsize=512)
@@ -53,6 +89,7 @@ def _is_plain(word: str) -> bool:
         and not any(sense.plural for sense in found.senses)
         and (not word.split(" of ")[0].endswith("s") or word.endswith(_SINGULAR))
         and not word.endswith("food")
+        and word not in _UNSAID
         and "/" not in word
     )
 

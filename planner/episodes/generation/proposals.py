@@ -18,8 +18,8 @@ from planner.world.house import House
 from planner.world.vocabulary import Relation
 
 _CONTEXT_SHARE = 0.6
-# Of tasks with two clauses: the robot does one and the speaker the other.
-_SHARED_SHARE = 0.2
+# Of tasks with two clauses: the robot does one and the speaker the other, which is no goal.
+_SHARED_SHARE = 0.35
 _BESIDE = (
     " next to each other",
     ", next to each other",
@@ -62,7 +62,7 @@ class _Proposal(TaskDraw):
         return Recipe(
             name=self._name,
             house=self._house,
-            instruction=self._sentences.context(_CONTEXT_SHARE) + text,
+            instruction=self._sentences.context(_CONTEXT_SHARE, self._topics()) + text,
             seed=self._seed,
             things=self.things.things,
             places=self.places,
@@ -70,9 +70,18 @@ class _Proposal(TaskDraw):
             steps=steps,
         )
 
+    def _topics(self) -> set[str]:
+        """What the task is about, as lead-ins name it."""
+        known = default_catalogue().objects
+        groups = {
+            group for item in self.things.things.values() for group in known[item.class_name].groups
+        }
+        places = self.places.values()
+        return groups | {name for p in places for name in (p.furniture, p.room) if name}
+
     def rearrange(self) -> _Made:
-        count = 2 + self.chance(0.6)
-        return self._unordered([self._any_move() for _ in range(count)])
+        clauses = [self._any_move() for _ in range(2 + self.chance(0.6))]
+        return self._shared(clauses) or self._unordered(clauses)
 
     def spatial(self) -> _Made:
         makers: list[Callable[[], Clause]] = [
@@ -82,6 +91,8 @@ class _Proposal(TaskDraw):
         ]
         clauses = [self.pick_maker(makers)()]
         clauses += [self._any_move() for _ in range(1 + self.chance(0.35))]
+        if shared := self._shared(clauses):
+            return shared
         self.rng.shuffle(clauses)
         return self._unordered(clauses)
 
@@ -105,17 +116,19 @@ class _Proposal(TaskDraw):
         if draw < 0.4:
             return self._ordered([self._move(), self._state()])
         state, moves = self._state(), [self._move() for _ in range(1 + self.chance(0.4))]
-        if draw < 0.55:
-            return self._sentences.shared(moves[0], state), (*moves[0].goals, *state.goals), ()
         clauses = [*moves, state, *self.maybe(0.3, self._state)]
         self.rng.shuffle(clauses)
         return self._unordered(clauses)
 
     def _unordered(self, clauses: Sequence[Clause]) -> _Made:
         goal = tuple(spec for clause in clauses for spec in clause.goals)
-        if len(clauses) == 2 and self.chance(_SHARED_SHARE):
-            return self._sentences.shared(*clauses), goal, ()
         return self._sentences.unordered(clauses), goal, ()
+
+    def _shared(self, clauses: Sequence[Clause]) -> _Made | None:
+        """The first of two clauses for the robot, and the other for the speaker; in some cases."""
+        if len(clauses) != 2 or not self.chance(_SHARED_SHARE):
+            return None
+        return self._sentences.shared(*clauses), clauses[0].goals, ()
 
     def _ordered(self, clauses: Sequence[Clause]) -> _Made:
         return self._sentences.ordered(clauses), (), tuple(clause.goals for clause in clauses)

@@ -11,8 +11,9 @@ from planner.episodes.start_state import start_entities
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.grounding.binder import Binder
+from planner.grounding.records import Why
 from planner.grounding.scene import Scene, scene_of_state
-from planner.language.goal_form import Goal, Request
+from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.language.reading import Ask
 from planner.world.catalogue import default_catalogue
@@ -44,10 +45,12 @@ def _grounded(episode: Episode, house: House) -> dict[str, JsonValue] | str:
     reading = interpret(episode.instruction)
     if not isinstance(reading, Goal):
         return "asked about" if isinstance(reading, Ask) else "not understood"
-    found = Binder(_by_anybody(reading)).update(start_scene(episode, house))
+    found = Binder(reading).update(start_scene(episode, house))
     if found.questions:
         return "ambiguous in the house"
-    if found.evaluation is None or found.missing or found.unbound or found.criteria is not None:
+    # What the speaker does is nobody's duty.
+    unbound = [item for item in found.unbound if item.why is not Why.SPEAKER]
+    if found.evaluation is None or found.missing or unbound or found.criteria is not None:
         return "meaningless in the house"
     return dict(found.evaluation)
 
@@ -80,13 +83,3 @@ def _meaning(item: Proposition) -> _Meaning:
 def _counted(items: Iterable[object]) -> frozenset[tuple[object, int]]:
     found = list(items)
     return frozenset((item, found.count(item)) for item in found)
-
-
-def _by_anybody(goal: Goal) -> Goal:
-    """The goal without who shall do what: the evaluation judges both agents together."""
-
-    def freed(requests: Iterable[Request]) -> tuple[Request, ...]:
-        return tuple(request.model_copy(update={"who": None}) for request in requests)
-
-    steps = tuple(freed(step) for step in goal.steps)
-    return goal.model_copy(update={"steps": steps, "any_time": freed(goal.any_time)})

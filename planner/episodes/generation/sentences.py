@@ -2,34 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
 from planner.episodes.generation.clauses import Clause
 
-# Before the request; none of them asks for anything.
-CONTEXTS = (
-    "Guests are coming over tonight.",
-    "I'm expecting guests.",
-    "It's bedtime.",
-    "It's time for bed.",
-    "Dinner is almost ready.",
-    "It is getting late.",
-    "The house is a mess.",
-    "My parents are visiting this weekend.",
-    "We are having friends over for dinner.",
-    "We are going to watch a movie.",
-    "I am going to work from home today.",
-    "I have a busy day tomorrow.",
-    "The weekend is here.",
-    "I'm cooking tonight.",
-    "I just got home.",
-    "I'm about to leave for work.",
-    "The kids are coming home soon.",
-    "We have a lot to do today.",
-    "I could use a hand.",
-)
+_MEALS = frozenset({"dishes", "food", "kitchenware", "kitchen", "dining_room"})
+_NIGHT = frozenset({"bedroom", "bed", "nightstand", "linens"})
+# Before the request; none of them asks for anything. With what a task has to be about, if not
+# anything will do: groups of things, furniture or rooms.
+CONTEXTS: Mapping[str, frozenset[str]] = {
+    "Guests are coming over tonight.": frozenset(),
+    "I'm expecting guests.": frozenset(),
+    "It's bedtime.": _NIGHT,
+    "It's time for bed.": _NIGHT,
+    "Dinner is almost ready.": _MEALS,
+    "It is getting late.": frozenset(),
+    "The house is a mess.": frozenset(),
+    "My parents are visiting this weekend.": frozenset(),
+    "We are having friends over for dinner.": _MEALS,
+    "We are going to watch a movie.": frozenset({"living_room", "couch", "tv", "tv_stand"}),
+    "I am going to work from home today.": frozenset({"office", "desk", "office_supplies"}),
+    "I have a busy day tomorrow.": frozenset(),
+    "The weekend is here.": frozenset(),
+    "I'm cooking tonight.": _MEALS,
+    "I just got home.": frozenset(),
+    "I'm about to leave for work.": frozenset({"entryway", "bags", "clothes", "shoe_rack"}),
+    "The kids are coming home soon.": frozenset({"toys", "playroom", "toy_box"}),
+    "We have a lot to do today.": frozenset(),
+    "I could use a hand.": frozenset(),
+}
 _POLITE = (
     ("{}", 10.0),
     ("please {}", 2.0),
@@ -96,9 +99,15 @@ class Sentences:
         sentences.append(sentence(f"{word} {rest[-1].command}"))
         return " ".join(sentences)
 
-    def context(self, share: float) -> str:
-        """A sentence that says why, and a space; or nothing."""
-        return f"{self._pick(CONTEXTS)} " if self._chance(share) else ""
+    def context(self, share: float, topics: Collection[str]) -> str:
+        """A sentence that says why, and a space; or nothing.
+
+        Args:
+            share: of the cases that have one.
+            topics: the groups of things, furniture and rooms that the task is about.
+        """
+        fitting = [text for text, about in CONTEXTS.items() if not about or about & set(topics)]
+        return f"{self._pick(fitting)} " if self._chance(share) else ""
 
     def polite(self, command: str) -> str:
         """A command as a sentence, as people ask."""

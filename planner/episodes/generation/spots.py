@@ -7,7 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.episodes.generation.nouns import covered, names_of, plural, with_article
+from planner.episodes.generation.nouns import (
+    covered,
+    holds_inside,
+    names_of,
+    plural,
+    with_article,
+)
 from planner.episodes.recipes.file import Place
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation
@@ -53,6 +59,7 @@ class HouseSpots:
         self._room_class = {room.name: room.class_name for room in house.rooms}
         self._rooms = Counter(self._room_class.values())
         self._pieces: dict[str, list[Furniture]] = {}
+        self._said: dict[str, str] = {}
         for piece in house.furniture:
             self._pieces.setdefault(piece.class_name, []).append(piece)
 
@@ -83,6 +90,8 @@ class HouseSpots:
             None if it cannot be named, or things cannot be there.
         """
         words = [w for w in names_of(cls, self.classes) if not _subtype(w, cls)]
+        if relation is Relation.WITHIN:
+            words = [word for word in words if holds_inside(word)]
         if not words or (relation is not None and not self._holds(cls, relation)):
             return None
         pieces = self._pieces[cls]
@@ -111,7 +120,7 @@ class HouseSpots:
         if not known:
             return None
         room = str(self._rng.choice(known))
-        word = str(self._rng.choice(names_of(room, self._rooms)))
+        word = self._room_name(room)
         choices = self._rooms[room]
         forms = (
             [f"the {word}"] if choices == 1 else [with_article(word), f"one of the {plural(word)}"]
@@ -124,7 +133,13 @@ class HouseSpots:
 
     def room_words(self, room: str) -> str:
         """The name of a room that is one of its class."""
-        return f"the {self._rng.choice(names_of(room, self._rooms))}"
+        return f"the {self._room_name(room)}"
+
+    def _room_name(self, room: str) -> str:
+        """The name of a class of rooms, the same in the whole task."""
+        if room not in self._said:
+            self._said[room] = str(self._rng.choice(names_of(room, self._rooms)))
+        return self._said[room]
 
     def _named_rooms(self) -> list[str]:
         return [room for room in self.rooms if self._rooms[room] == 1]
@@ -139,7 +154,7 @@ class HouseSpots:
         )
 
     def _piece_words(self, word: str, room: str | None, choices: int) -> str:
-        said = str(self._rng.choice(names_of(room, self._rooms))) if room else ""
+        said = self._room_name(room) if room else ""
         if choices == 1:
             if said and self._rng.random() < 0.25 and said in ("kitchen", "bedroom", "office"):
                 return f"the {said} {word}"

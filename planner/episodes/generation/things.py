@@ -8,7 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from planner.episodes.generation.clauses import Phrase
-from planner.episodes.generation.nouns import count_word, covered, names_of, plural, with_article
+from planner.episodes.generation.nouns import (
+    count_word,
+    covered,
+    is_countable,
+    names_of,
+    plural,
+    with_article,
+)
 from planner.episodes.generation.spots import HouseSpots, Spot
 from planner.episodes.recipes.file import Things
 from planner.world.catalogue import LikelyPlace, ObjectClass, default_catalogue
@@ -96,6 +103,10 @@ class TaskThings:
         holder, relation, room, said = start
         said = "" if silent else said
         amount = amount or self._amount()
+        if amount != ONE:
+            names = [name for name in names if is_countable(name)]
+        if not names:
+            return None
         label = f"{cls.name.replace('-', '_')}s"
         self.things[label] = Things(
             class_name=cls.name,

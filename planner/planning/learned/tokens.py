@@ -7,6 +7,7 @@ words. So nouns that no training instruction had are read like any other.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,6 +21,17 @@ from planner.world.errors import PlannerError
 from planner.world.word_meanings import default_word_meanings
 
 MAX_TOKENS = 192
+# What the speaker will do, but not "I will need", which asks for something.
+_I_WILL = r"(?:I'll|I will|I shall|I'm going to|I am going to) (?!need|want|like|love|be |have )"
+# Up to the end of the sentence, or to what the robot shall do: ", and you".
+_REST = r"[^.?!]*?(?:[,;]? (?:and |while )?(?=you\b)|(?=[.?!])|$)"
+_SPEAKERS_PART = re.compile(
+    rf"(?:(?:^|(?<=[.?!] )){_I_WILL}"
+    rf"|(?:^|[,;]? )(?:and {_I_WILL}|while (?:{_I_WILL}|I (?!am |have ))))"
+    rf"{_REST}",
+    re.IGNORECASE,
+)
+_EMPTY_SENTENCE = re.compile(r"(?:^|(?<=[.?!])) *[.?!]")
 UNKNOWN = "<unknown>"
 NOUN = "<noun>"
 # Also nouns of the catalogue, but in requests nearly always other parts of speech.
@@ -72,7 +84,7 @@ class Token:
 
 
 def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...]:
-    """The tokens of an instruction.
+    """The tokens of an instruction, without what the speaker says that they will do themselves.
 
     Args:
         text: in English.
@@ -82,7 +94,7 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
         InstructionError: for a text without words, one that is too long, or one in which the words
             of training hardly occur, as in another language.
     """
-    words = [token.word for token in tokens_of(text)]
+    words = [token.word for token in tokens_of(_asked(text))]
     found: list[Token] = []
     at = 0
     while at < len(words):
@@ -95,6 +107,14 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
         at += length
     _check(found)
     return tuple(found)
+
+
+def _asked(text: str) -> str:
+    """The text without clauses such as "and I'll wash the cup", if something is left."""
+    asked = _SPEAKERS_PART.sub("", text)
+    if asked != text:
+        asked = _EMPTY_SENTENCE.sub("", asked).strip()
+    return asked if any(character.isalpha() for character in asked) else text
 
 
 def names_any(tokens: Sequence[Token], classes: Collection[str]) -> bool:

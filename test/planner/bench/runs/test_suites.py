@@ -153,3 +153,8 @@ def test_only_what_an_instruction_names_is_kept() -> None:
         naming(about, ["cup"], named=False)
     with pytest.raises(PlannerError, match="no instruction of the suite names hanger"):
         naming(find_suite("fruit_0"), ["hanger"])
+
+
+def test_a_run_keeps_the_version_of_its_suite() -> None:
+    assert new_manifest("train", (), 0, RunSettings()).suite_version == 1
+    assert new_manifest("some/folder", (), 0, RunSettings()).suite_version == 0

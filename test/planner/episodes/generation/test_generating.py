@@ -1,16 +1,26 @@
 """Generated episodes: sound, of their type, the same each time; rejections are counted."""
 
+import re
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from planner.cli import main
 from planner.episodes.generation.arguments import TaskType
+from planner.episodes.generation.drawing import NoProposalError
 from planner.episodes.generation.generating import Made, Order, generate
+from planner.episodes.generation.nouns import holds_inside, is_countable, names_of
+from planner.episodes.generation.proposals import propose
 from planner.episodes.generation.reading_check import misreading
+from planner.episodes.generation.sentences import Sentences
 from planner.episodes.lint.linting import Linter
 from planner.episodes.pack import unpacked
+from planner.episodes.recipes.build import RecipeError, build
+from planner.episodes.recipes.file import Recipe
+from planner.planning.learned.tokens import read_tokens
+from planner.world.episode import Episode
 from planner.world.house_checks import load_house
 
 HOUSE = "heldout_0"
@@ -55,6 +65,69 @@ def test_another_goal_is_noticed(made: list[Made]) -> None:
     assert misreading(wrong, house) == "understood otherwise"
     vague = one.model_copy(update={"instruction": "Put the zorf on the table."})
     assert misreading(vague, house) == "not understood"
+
+
+def _shared(kind: TaskType) -> list[tuple[Recipe, Episode]]:
+    """Proposed tasks of which the speaker does a part, and their episodes."""
+    house, found = load_house(HOUSE), []
+    for seed in range(60):
+        try:
+            recipe = propose(house, kind, f"task_{seed}", seed)
+            if re.search(r"\b(?:while I|I'll|I will)\b", recipe.instruction):
+                found.append((recipe, build(recipe, house).episode))
+        except (NoProposalError, RecipeError):
+            continue
+    return found
+
+
+def test_what_the_speaker_does_is_no_goal_for_judge_or_reader() -> None:
+    house = load_house(HOUSE)
+    found = _shared(TaskType.SPATIAL)
+    assert found
+    for recipe, episode in found:
+        asked = {label for spec in recipe.goal for label in (*spec.things, *spec.at)}
+        speakers = set(recipe.things) - asked
+        assert speakers, "their things are there, too"
+        assert "spatial" in episode.task_types
+        assert misreading(episode, house) in ("", "ambiguous in the house"), episode.instruction
+        for token in read_tokens(episode.instruction):
+            assert not any(token.means(recipe.things[label].class_name) for label in speakers)
+
+
+def test_a_state_is_never_left_to_the_speaker() -> None:
+    assert _shared(TaskType.HETEROGENEOUS) == []
+
+
+def test_names_fit_their_number_and_their_preposition() -> None:
+    assert "baseballbat" not in names_of("baseballbat", [])
+    assert "baseball bat" in names_of("baseballbat", [])
+    assert not is_countable("mail")
+    assert is_countable("letter")
+    assert not holds_inside("countertop")
+    house = load_house(HOUSE)
+    texts = []
+    for kind in TaskType:
+        for seed in range(40):
+            try:
+                texts.append(propose(house, kind, "task", seed).instruction)
+            except NoProposalError:
+                continue
+    assert len(texts) > 100
+    wrong = (
+        r"\b(?:a|an|one|two|three|both|all) (?:mail|milk|bread|toilet paper)s?\b(?! )"
+        r"|\bin(?:to|side)? (?:a|the|any|one of the) (?:worktop|countertop)"
+    )
+    assert [text for text in texts if re.search(wrong, text)] == []
+    for one, other in (("lounge", "sitting room"), ("family room", "living room")):
+        assert not any(f"the {one}" in text and f"the {other}" in text for text in texts)
+
+
+def test_a_lead_in_fits_the_task() -> None:
+    sentences = Sentences(np.random.default_rng(1))
+    told = {sentences.context(1.0, {"toys"}).strip() for _ in range(300)}
+    assert "The kids are coming home soon." in told
+    assert "I could use a hand." in told
+    assert "Dinner is almost ready." not in told
 
 
 @pytest.mark.slow

@@ -87,3 +87,21 @@ def test_a_room_before_furniture_says_where_it_is() -> None:
     assert nouns[1].means_room("kitchen")
     # "store" is also furniture, but not in requests.
     assert "store" in {token.word for token in tokens}
+
+
+@pytest.mark.parametrize(
+    ("said", "asked"),
+    [
+        ("You put the cup away and I will wash the fork.", "You put the cup away."),
+        ("You put the cup away, and I'll wash it. Then wait.", "You put the cup away. Then wait."),
+        ("I'll wash the fork. You put the cup away.", "You put the cup away."),
+        ("I'll wash the fork and you put the cup away.", "you put the cup away."),
+        ("You put the cup away while I wash the fork.", "You put the cup away."),
+        ("While I wash the fork, you put the cup away.", "you put the cup away."),
+        ("I will need the cup on the table.", "I will need the cup on the table."),
+        ("Put the cup away while I am out.", "Put the cup away while I am out."),
+    ],
+)
+def test_what_the_speaker_does_is_not_read(said: str, asked: str) -> None:
+    assert read_tokens(said) == read_tokens(asked)
+    assert all(token.text not in ("wash", "fork") for token in read_tokens(said))
