@@ -126,6 +126,14 @@ def test_alternatives_are_one_subtask(run) -> None:
     assert llamar.coverage(found).value == 1.0
 
 
+def test_one_act_does_all_entries_that_are_the_same_and_each_counts(run) -> None:
+    opens = ("OpenObject(fridge_0)",) * 3
+    thrice = Checklist(ambiguity=3, subtasks=(*ITEMS[:4], *opens), targets=(("fridge_0",),))
+    trace = run("Open[fridge_0]", checklist=thrice)
+    assert [line.index for line in trace.subtasks] == [4, 5, 6]
+    assert llamar.transport_rate(trace).value == pytest.approx(3 / 7)
+
+
 def whole(*more: object):
     return (
         "Open[fridge_0]", *(text for food in FOODS for text in (f"Pick[{food}]", place(food))),
