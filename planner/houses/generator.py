@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -48,6 +48,7 @@ def generate_house(
     required: Mapping[str, Mapping[str, int]] | None = None,
     objects: int | None = None,
     split: Split = "none",
+    wide: Collection[str] = (),
 ) -> House:
     """Generates a house; equal arguments give exactly the same house.
 
@@ -60,6 +61,7 @@ def generate_house(
             Rooms grow as needed.
         objects: maximum number of objects; None: depends on the furniture.
         split: the set of houses that it belongs to.
+        wide: classes of furniture that are as wide and deep as they come.
 
     Raises:
         PlannerError: for unknown classes, or if no house was found.
@@ -74,7 +76,7 @@ def generate_house(
     program = rooms if isinstance(rooms, Mapping) else draw_rooms(rng, programs, rooms)
     names = _room_names(program, programs)
     _check_required(required, names, catalogue)
-    maker = GroupMaker(catalogue, programs, rng)
+    maker = GroupMaker(catalogue, programs, rng, wide)
     specs = {
         room: draw_furnishing(programs.rooms[cls], required.get(room, {}), maker, rng)
         for room, cls in names.items()

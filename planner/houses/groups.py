@@ -7,7 +7,7 @@ rotations are quarter turns counter-clockwise, 0 facing along x.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -111,11 +111,17 @@ class GroupMaker:
     """Draws sizes from the catalogue and arranges groups by the rules."""
 
     def __init__(
-        self, catalogue: Catalogue, programs: HousePrograms, rng: np.random.Generator
+        self,
+        catalogue: Catalogue,
+        programs: HousePrograms,
+        rng: np.random.Generator,
+        wide: Collection[str] = (),
     ) -> None:
+        """`wide` are classes whose pieces are as wide and deep as they come."""
         self._catalogue = catalogue
         self._programs = programs
         self._rng = rng
+        self._wide = frozenset(wide)
 
     def single(self, class_name: str) -> Group:
         """One required piece, at a wall, where it is least in the way."""
@@ -150,7 +156,7 @@ class GroupMaker:
         if size is not None:
             low, high = size.size_min_m, size.size_max_m
         x, y, z = (round(float(v), 2) for v in self._rng.uniform(low, high))
-        return (x, y, z)
+        return (high[0], high[1], z) if class_name in self._wide else (x, y, z)
 
     def _member(self, class_name: str, size: Vec3, x: float, y: float, turn: int = 0) -> Member:
         cls = self._catalogue.furniture[class_name]

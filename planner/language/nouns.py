@@ -162,7 +162,8 @@ class Nouns(Quantities):
             # For drinking, or for reading.
             raise source.ask(AskReason.WHICH, at, end)
         noun.kind, noun.plural = {"clothe": "clothes"}.get(sense.word, sense.word), sense.plural
-        if source.words[at:end][-1:] and source.word(end - 1) in ONE_THING:
+        # "The cards" are one thing, but not "the credit cards".
+        if " " not in sense.word and source.word(end - 1) in ONE_THING:
             noun.plural = False
         if source.word(end) in ("one", "ones") and names_room(sense.word) and not sense.plural:
             # "The kitchen one".

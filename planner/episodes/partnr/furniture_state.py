@@ -1,18 +1,19 @@
-"""The states that furniture starts in, by PARTNR's `initial_furniture_state`."""
+"""The states that things start in: by PARTNR's `initial_furniture_state`, and by the goal."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
+from pydantic import JsonValue
 
 from planner.episodes.partnr.houses import SceneHouse
 from planner.episodes.partnr.instruction_file import Entry, FurnitureStates
 from planner.episodes.partnr.placement import UnplaceableError
 from planner.world.catalogue import Catalogue
-from planner.world.episode import FurnitureChange
-from planner.world.house import Furniture
+from planner.world.episode import Episode, FurnitureChange
+from planner.world.house import Furniture, ObjectPlacement
 from planner.world.states import default_states
 
 _NUMBER = re.compile(r"_\d{1,3}$")
@@ -42,6 +43,40 @@ def furniture_changes(
                 raise UnplaceableError(f"{piece.name} cannot be {unfit[0]}")
             states.setdefault(piece.name, {}).update(record.states)
     return {name: FurnitureChange(states=found) for name, found in states.items()}
+
+
+def in_other_states(episode: Episode, evaluation: Mapping[str, JsonValue]) -> Episode:
+    """The episode in which what has to get a state starts in the other one, as PARTNR's do.
+
+    Of several states one after another the first counts. What the file gives a state keeps it.
+    """
+    known = default_states()
+    before: dict[str, dict[str, bool]] = {}
+    propositions = evaluation["propositions"]
+    for item in propositions if isinstance(propositions, list) else []:
+        if not isinstance(item, dict) or item["function_name"] not in known.predicates:
+            continue
+        state, value = known.predicates[str(item["function_name"])]
+        args = item["args"]
+        names = args["objects"] if isinstance(args, dict) else None
+        for name in names if isinstance(names, list) else []:
+            before.setdefault(str(name), {}).setdefault(state, not value)
+    before = {
+        name: unusual
+        for name, states in before.items()
+        if (unusual := {s: value for s, value in states.items() if value != known.usual(s)})
+    }
+    objects: list[ObjectPlacement] = []
+    for thing in episode.objects:
+        records = [r for r in episode.initial_state if thing.class_name in r.object_classes]
+        said = {state for record in records for state in record.states}
+        other = {s: v for s, v in before.pop(thing.name, {}).items() if s not in said}
+        objects.append(thing.model_copy(update={"states": {**thing.states, **other}}))
+    furniture = dict(episode.furniture)
+    for name, states in before.items():
+        change = furniture.get(name, FurnitureChange())
+        furniture[name] = change.model_copy(update={"states": {**states, **change.states}})
+    return episode.model_copy(update={"objects": tuple(objects), "furniture": furniture})
 
 
 def _chosen(

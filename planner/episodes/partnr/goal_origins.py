@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from planner.grounding.fitting import Fitting
 from planner.grounding.scene import Scene, Thing
@@ -19,15 +19,12 @@ def as_things_are(goal: Goal, scene: Scene) -> Goal:
 
     "The kettle and the candle from the kitchen", where the only candle is elsewhere, are these
     two, and "them" is said of them later. The same holds of what came to a place only because
-    something was to be put next to it there. If none of a list is where it is said to be, the
-    instruction is about another house, and the goal is left as it is.
+    something was to be put next to it there.
     """
     fitting = Fitting(scene, {})
     mistaken: list[Description] = []
-    moved: list[NounPhrase] = []
     for request in goal.requests:
-        mistaken += _mistaken(request, moved, fitting)
-        moved += request.things if isinstance(request, Move) else ()
+        mistaken += _mistaken(request, fitting)
 
     def corrected(described: Description) -> Description:
         return _without_origin(described) if described in mistaken else described
@@ -49,12 +46,10 @@ def as_things_are(goal: Goal, scene: Scene) -> Goal:
     return goal.model_copy(update={"steps": tuple(map(tuple, steps)), "any_time": any_time})
 
 
-def _mistaken(
-    request: Request, earlier: Sequence[NounPhrase], fitting: Fitting
-) -> Iterator[Description]:
-    """Definite things with a wrong origin, if it is right of others of the list.
+def _mistaken(request: Request, fitting: Fitting) -> Iterator[Description]:
+    """Definite things with a wrong origin, of which there is only one.
 
-    What an earlier request brought to a place comes from there, though it was not there at first.
+    That includes what an earlier request brought there.
     """
     if not isinstance(request, Move):
         return
@@ -63,13 +58,19 @@ def _mistaken(
         for thing in request.things
         if isinstance(thing, Description) and _without_origin(thing) != thing
     ]
-    some_right = any(_objects(thing, fitting) for thing in told)
     for thing in told:
         bare = _without_origin(thing)
         if not (thing.definite and thing.count == 1) or _objects(thing, fitting):
             continue
-        if (some_right or bare in earlier) and len(_objects(bare, fitting)) == 1:
+        found = _objects(bare, fitting)
+        if len(found) == 1 and not _is_there(found[0], request, fitting):
             yield thing
+
+
+def _is_there(thing: Thing, request: Move, fitting: Fitting) -> bool:
+    """Whether it is where it shall go, so that it cannot be what is moved there."""
+    anchors = [place.anchor for place in request.to if isinstance(place.anchor, Description)]
+    return any({thing.parent, thing.room} & set(fitting.names(anchor)) for anchor in anchors)
 
 
 def _objects(described: Description, fitting: Fitting) -> list[Thing]:

@@ -12,10 +12,11 @@ from planner.language.reading import Ask, AskReason, Reading
 from planner.language.screening import known
 from planner.language.tokens import STOPS, Token, tokens_of
 from planner.language.verbs import Form, verb_words, verbs_at
+from planner.world.catalogue import default_catalogue
 from planner.world.vocabulary import EntityKind
 
 _BESIDE = re.compile(r"^(?:right )?next to .+ and (?P<article>the|an|a) ", re.IGNORECASE)
-_ROOM_FIRST = re.compile(r"^in the (?P<room>[a-z ]+)$", re.IGNORECASE)
+_ROOM_FIRST = re.compile(r"^in the (?P<place>[a-z ]+)$", re.IGNORECASE)
 _REMARKS = ("i am", "they were", "it was", "what a", "anywhere is fine")
 # Even if things are named: the speaker's thoughts, which no request depends on.
 _THOUGHTS = ("i am pretty sure", "i am sure", "i want to learn", "i want to know")
@@ -25,16 +26,95 @@ _ASIDES = re.compile(
     r" for (?!(?:the|a|an|my|our|me|us|you)\b)(?:[a-z]+ )?[a-z]+(?= on | in |[.?!])"
     r"| while the [a-z]+ [a-z]+s(?=[.?!])"
 )
+# What is only said to announce what the next sentences ask for.
+_ANNOUNCED = re.compile(
+    r"(?:^|(?<=[.?!] )|(?<=[.?!]  ))(?:first, )?(?:can you )?help me move "
+    r"(?:these|those|some|my) (?:objects|items|things|toys)(?: and an? [a-z]+)?"
+    r"(?: around| from [^.?!:,]*?(?= to |[.?!])| to the (?P<place>[a-z ]+))*[.?!] +(?=\w)",
+    re.IGNORECASE,
+)
+_TIDY = r"(?:set|tidy|clean|organi[sz]e|prepare|create)"
+# What would be read otherwise than it is meant.
+_MISLEADING = (
+    (re.compile(r"\bensure (?!that )", re.IGNORECASE), "ensure that "),
+    (re.compile(r"\bnext to (it|them) close by\b", re.IGNORECASE), r"next to \1"),
+)
+# Other ways of these instructions to say something, and how it is read.
+_REWORDED = tuple(
+    (re.compile(pattern, re.IGNORECASE), plainly)
+    for pattern, plainly in (
+        (r"\\(?=,)|```", ""),
+        (r"\bpieces? of (?=bread\b)", ""),
+        (r"\bmud room\b", "mudroom"),
+        (r"\bnight stand\b", "nightstand"),
+        (r"\bwasherdryer\b|\bwasher/dryer\b", "washing machine"),
+        (r"\bset(s?) of drawers\b", r"chest\1 of drawers"),
+        (
+            r"(?<!toy )(?<!storage )(?<!blanket )(?<!drawer )\bchest(s?)\b(?! of)",
+            r"chest\1 of drawers",
+        ),
+        (r"\bto (?:the )?top of the drawers\b", "onto the chest of drawers"),
+        (r"\bbedroom drawers?\b", "bedroom chest of drawers"),
+        # The scene's tables are not those of the house that is made to fit.
+        (r"\b(?:white|glass|wooden|large oak|oak|round) (?=tables?\b)", ""),
+        (r"\bworkout/gym/exercise(?: room)?\b", "gym"),
+        (r"\boffice room (?=table)", "office "),
+        (r"\blet's start by (?:moving|putting) ", "move "),
+        (r"\bhelp me clean my (?:workstation|home office)\. +", ""),
+        (r"\borgani[sz]e the (?:office )?desk\. +", ""),
+        (r"\bworkout (?=tables?\b|bench|chairs?\b)", "gym "),
+        (r"\bbring me (?=[^.?!]* to the )", "bring "),
+        (r"\b(?:neatly|together) (?=next to each other|in (?:a|the) )", ""),
+        (r"(?<=drawers) together\b|(?<=bedroom) together\b", ""),
+        (r"\b(?:inside to|to inside|to inside of) the\b", "into the"),
+        (
+            r"\borgani[sz]e (?=the (?:[a-z]+room|office|kitchen|entryway|hallway|closet|garage)\b)",
+            "tidy up ",
+        ),
+        (r"^tidy up ", "help me tidy up "),
+        (rf"^first, (?=(?:help me )?{_TIDY}\b)", ""),
+        (r"\bby (putting|placing|moving) ", r". \1 "),
+        (r"\b(plac|putt)ing (it|them) by (?=the )", r"\1ing \2 next to "),
+        (r"\b(place|put) (it|them) by (?=the )", r"\1 \2 next to "),
+        (r"\b(place|put) (the [a-z ]+?) close by(?=[.?!])", r"\1 \2 next to them"),
+        (r",? close by(?=[.?!]| on the )", " next to each other"),
+        (r"\b(move|bring|take) (it|them) in (?=the )", r"\1 \2 to "),
+        (r"\bfrom (cabinet|table|shelf) \d+\b", r"from the \1"),
+        (r" at each setting(?= on the table)", ""),
+        (r"\b(place +[a-z]+, +[a-z]+, and +[a-z]+) at each setting\b", r"\1 on the table"),
+        (r" out of the way(?= in | on )", ""),
+        (r"^things in the [a-z ]+ need to be put away\. +", ""),
+        (r"^move (the [a-z ]+?) on (the (?:(?! to )[a-z ])+\.)$", r"put \1 on \2"),
+        (r"\bmove ([^.?!]*?) in (?=a new |another |the other )", r"put \1 in "),
+        (r"\b(wash|rinse) (them|it) (?:in the sink|under the tap)", r"\1 \2"),
+        (r"\bscrub (them|it) clean\b", r"scrub \1"),
+        (r"\bhave them all (?=next to each other on )", "place them all "),
+        (
+            r"\b(move|take|bring) these (?:items|objects|things)( from [^:.?!]*): ([^.?!]+)",
+            r"\1 \3\2",
+        ),
+    )
+)
+# "First, move ..." without anything after it.
+_ONLY_FIRST = re.compile(
+    r"^first, (?!.*\b(?:then|next,|finally|lastly|after|afterwards|now|once)\b)", re.IGNORECASE
+)
+_ROBOTS_GERUNDS = {". putting ": ". Put ", ". placing ": ". Place ", ". moving ": ". Move "}
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def plain(instruction: str, scene: Scene) -> str:
+def plain(instruction: str, scene: Scene, *, reworded: bool = False) -> str:
     """The text without slips of the pen and without sentences that ask for nothing.
 
     A word twice in a row is one, a capital verb begins a sentence, two names of the scene's things
     without a comma are two things, and an unknown word is the one word of the scene, or the one
-    verb at the beginning of a sentence, that differs in one letter.
+    verb at the beginning of a sentence, that differs in one letter. `reworded`: also without
+    announcements, and in the words that are read.
     """
+    for pattern, plainly in _MISLEADING:
+        instruction = pattern.sub(plainly, instruction)
+    if reworded:
+        instruction = _reworded(instruction)
     found = _ASIDES.sub("", _respelled(instruction, scene))
     found = "".join(part for part in _sentences(found) if not _asks_nothing(part))
     objects = [thing for thing in scene.things.values() if thing.kind is EntityKind.OBJECT]
@@ -51,6 +131,30 @@ def plain(instruction: str, scene: Scene) -> str:
         elif _side_by_side([token.word for token in words], at + 1, names):
             found = f"{found[: one.end]},{between}{found[other.start :]}"
     return found
+
+
+def _reworded(text: str) -> str:
+    """The text without announcements, in the words that are read."""
+    announced = _ANNOUNCED.search(text)
+    if announced and _goes_on(text[announced.end() :].lower(), announced["place"]):
+        text = text[: announced.start()] + text[announced.end() :]
+    for pattern, plainly in _REWORDED:
+        text = pattern.sub(plainly, text)
+    text = _ONLY_FIRST.sub("", text)
+    for said, plainly in _ROBOTS_GERUNDS.items():
+        text = text.replace(f" {said}", plainly)
+    return text
+
+
+def _goes_on(rest: str, place: str | None) -> bool:
+    """Whether what follows is about the room that was announced, or names none."""
+    known = default_catalogue().rooms.values()
+    rooms = {word.replace("_", " ") for cls in known for word in (cls.name, *cls.aliases)}
+    if place is None or place.lower() in rest:
+        return True
+    return place.lower() in rooms and not any(
+        re.search(rf"\b{re.escape(room)}\b", rest) for room in rooms
+    )
 
 
 def _begins(text: str) -> bool:
@@ -145,7 +249,9 @@ def other_wording(instruction: str, reading: Reading) -> str:
             start, end = match.span("article")
             return instruction.replace(words, words[:start] + words[end + 1 :], 1)
         if reading.reason is AskReason.WHICH and _ROOM_FIRST.match(words):
-            return re.sub(rf"({re.escape(words)}) (on the [a-z]+)\b", r"\2 \1", instruction)
+            return re.sub(
+                rf"({re.escape(words)}) (on the [a-z]+(?: of [a-z]+)?)\b", r"\2 \1", instruction
+            )
         if reading.reason is AskReason.WHAT and words == "it":
             return re.sub(r"\bit\b", "them", instruction, count=1)
     return instruction

@@ -45,8 +45,15 @@ class Derivation:
 
 
 def derive(instruction: str, scene: Scene) -> Derivation:
-    """The goal of an instruction in a scene, if its words determine it."""
-    instruction = plain(instruction, scene)
+    """The goal of an instruction in a scene, if its words determine it, as they are or reworded."""
+    found = _derived(plain(instruction, scene), scene)
+    if found.evaluation is None:
+        again = _derived(plain(instruction, scene, reworded=True), scene)
+        found = again if again.evaluation is not None else found
+    return found
+
+
+def _derived(instruction: str, scene: Scene) -> Derivation:
     reading = interpret(instruction)
     if (other := other_wording(instruction, reading)) != instruction:
         again = interpret(other)

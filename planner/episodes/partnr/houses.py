@@ -26,6 +26,8 @@ from planner.world.house_checks import check_house
 MAX_ROOMS_OF_A_CLASS = 6
 MAX_PIECES_OF_A_CLASS = 9
 _SEEDS_TRIED = 24
+# On which instructions put several things.
+_SMALL = ("chair", "stool", "nightstand", "bench")
 
 # Where to put furniture that an instruction names without a room.
 _USUAL_ROOM = {
@@ -335,7 +337,12 @@ def _generate(name: str, seed: int, needs: _Needs, catalogue: Catalogue) -> Hous
     for attempt in range(_SEEDS_TRIED):
         try:
             house = generate_house(
-                name, seed + attempt, rooms=needs.counts, required=required, objects=0
+                name,
+                seed + attempt,
+                rooms=needs.counts,
+                required=required,
+                objects=0,
+                wide=_SMALL,
             )
         except PlannerError as error:
             problem = error

@@ -11,16 +11,17 @@ from pathlib import Path
 from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
 from planner.episodes.goals.fit import why_unplaceable
 from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.furniture_state import furniture_changes
+from planner.episodes.lint.rules import Severity
+from planner.episodes.partnr.furniture_state import furniture_changes, in_other_states
 from planner.episodes.partnr.goals import derive
 from planner.episodes.partnr.houses import SceneHouse, build_scene_house
 from planner.episodes.partnr.instruction_file import Entry, Fault, read_instructions
-from planner.episodes.partnr.placement import UnplaceableError, place_entry
+from planner.episodes.partnr.placement import PlacedEntry, UnplaceableError, place_entry
 from planner.episodes.start_state import start_entities
 from planner.episodes.wording import Lexicon, build_lexicon
 from planner.grounding.scene import Scene, scene_of_state
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import AgentPlacement, Episode, Source
+from planner.world.episode import AgentPlacement, Episode, Source, Split
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House, write_house
 from planner.world.state import WorldState
@@ -28,6 +29,7 @@ from planner.world.vocabulary import AgentKind
 
 DATASET = "partnr-instructions"
 REPORT_VERSION = 1
+_ARRANGEMENTS_TRIED = 6
 
 AGENTS = (
     AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
@@ -117,39 +119,87 @@ def _episode(
     lexicon: Lexicon,
     linter: Linter,
 ) -> tuple[Episode, str]:
-    """The episode of an entry, and why it has no goal, if it has none."""
-    placed = place_entry(entry, scene, seed, catalogue, lexicon)
-    furniture = furniture_changes(entry, scene, placed.seed, catalogue)
+    """The episode of an entry, and why it has no goal, if it has none.
+
+    The things are arranged otherwise if they have no room where they shall go, or are there, or
+    next to each other, by chance.
+    """
+    found = _arranged(entry, scene, seed, catalogue, lexicon, linter, 0)
+    for attempt in range(1, _ARRANGEMENTS_TRIED):
+        if not found.by_chance:
+            break
+        again = _arranged(entry, scene, seed, catalogue, lexicon, linter, attempt)
+        found = again if again.is_better(found) else found
+    return found.episode, found.reason
+
+
+@dataclass(frozen=True, slots=True)
+class _Arranged:
+    """An entry's episode with its things arranged in one way.
+
+    Attributes:
+        reason: why it has no goal; "" if it has one.
+        by_chance: whether another arrangement may be better.
+    """
+
+    episode: Episode
+    reason: str
+    by_chance: bool
+
+    def is_better(self, other: _Arranged) -> bool:
+        """Whether it has a goal and the other has none, or has no chance in it."""
+        mine, theirs = bool(self.reason), bool(other.reason)
+        return (mine, self.by_chance) < (theirs, other.by_chance)
+
+
+def _arranged(
+    entry: Entry,
+    scene: SceneHouse,
+    seed: int,
+    catalogue: Catalogue,
+    lexicon: Lexicon,
+    linter: Linter,
+    attempt: int,
+) -> _Arranged:
+    placed = place_entry(entry, scene, seed, catalogue, lexicon, attempt)
+    bare = _bare(entry, scene, placed, catalogue)
+    derivation = derive(entry.instruction, scene_at_start(bare, scene.house, catalogue))
+    evaluation = derivation.evaluation
+    if evaluation is None:
+        return _Arranged(bare, derivation.reason, by_chance=False)
+    if want := why_unplaceable(bare, scene.house, evaluation):
+        return _Arranged(bare, want, by_chance=True)
+    goal = {"evaluation": evaluation, "task_types": derivation.task_types}
+    episode = in_other_states(bare, evaluation).model_copy(update=goal)
+    findings = linter.findings(episode, scene.house)
+    for finding in findings:
+        if finding.severity is Severity.ERROR:
+            return _Arranged(bare, finding.reason, by_chance=True)
+    return _Arranged(episode, "", by_chance=bool(findings))
+
+
+def _bare(entry: Entry, scene: SceneHouse, placed: PlacedEntry, catalogue: Catalogue) -> Episode:
+    """The episode without a goal."""
     stem = Path(entry.file).stem
-    document = {
-        "version": 1,
-        "episode_id": f"{stem}-{entry.episode_id}",
-        "house": scene.house.name,
-        "split": split_of(stem),
-        "instruction": entry.instruction,
-        "seed": placed.seed,
-        "agents": AGENTS,
-        "objects": placed.objects,
-        "furniture": furniture,
-        "initial_state": placed.records,
-        "source": Source(
+    return Episode(
+        version=1,
+        episode_id=f"{stem}-{entry.episode_id}",
+        house=scene.house.name,
+        split=split_of(stem),
+        instruction=entry.instruction,
+        seed=placed.seed,
+        agents=AGENTS,
+        objects=placed.objects,
+        furniture=furniture_changes(entry, scene, placed.seed, catalogue),
+        initial_state=placed.records,
+        source=Source(
             dataset=DATASET,
             file=entry.file,
             scene_id=entry.scene_id,
             episode_id=entry.episode_id,
             not_taken=entry.not_taken,
         ),
-    }
-    bare = Episode.model_validate(document)
-    derivation = derive(entry.instruction, scene_at_start(bare, scene.house, catalogue))
-    if derivation.evaluation is None:
-        return bare, derivation.reason
-    if want := why_unplaceable(bare, scene.house, derivation.evaluation):
-        return bare, want
-    goal = {"evaluation": derivation.evaluation, "task_types": derivation.task_types}
-    episode = Episode.model_validate({**document, **goal})
-    errors = linter.errors(episode, scene.house)
-    return (bare, errors[0].reason) if errors else (episode, "")
+    )
 
 
 def scene_at_start(episode: Episode, house: House, catalogue: Catalogue) -> Scene:
@@ -158,10 +208,11 @@ def scene_at_start(episode: Episode, house: House, catalogue: Catalogue) -> Scen
     return scene_of_state(WorldState(0.0, 0, 0, house.name, episode.episode_id, entities), house)
 
 
-def split_of(stem: str) -> str:
+def split_of(stem: str) -> Split:
     """The split according to a file's name."""
     words = stem.lower().split("_")
-    return next((split for split in ("train", "val", "test") if split in words), "none")
+    splits: tuple[Split, ...] = ("train", "val", "test")
+    return next((split for split in splits if split in words), "none")
 
 
 def write_import(result: Import, folder: Path) -> None:

@@ -35,15 +35,20 @@ class PlacedEntry:
 
 
 def place_entry(
-    entry: Entry, scene: SceneHouse, seed: int, catalogue: Catalogue, lexicon: Lexicon
+    entry: Entry,
+    scene: SceneHouse,
+    seed: int,
+    catalogue: Catalogue,
+    lexicon: Lexicon,
+    attempt: int = 0,
 ) -> PlacedEntry:
-    """Places an entry's objects and clutter.
+    """Places an entry's objects and clutter; each attempt otherwise.
 
     Raises:
         UnplaceableError: with the first thing that has no class, furniture or free place.
     """
     own_seed = scene_seed(seed, entry.file, entry.episode_id)
-    rng = np.random.default_rng(own_seed)
+    rng = np.random.default_rng([own_seed, attempt] if attempt else own_seed)
     records = tuple(_record(things, scene, catalogue) for things in entry.things)
     requests = [request for record in records for request in _requests(record, scene, rng)]
     objects = _arranged(scene.house, requests, rng)

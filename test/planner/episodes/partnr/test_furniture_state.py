@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.importing import import_instructions
 from planner.world.catalogue import default_catalogue
 from planner.world.house_checks import check_episode
@@ -31,6 +32,16 @@ def _entry(task: int, **record: object) -> Document:
     }
 
 
+PLATE = {**LAMP, "object_classes": ["plate"]}
+CUP = {**LAMP, "object_classes": ["cup"]}
+RADIO = {**LAMP, "object_classes": ["radio"]}
+
+
+def _asking(task: int, words: str, *records: Document) -> Document:
+    head = {"scene_id": "villa", "episode_id": task}
+    return {"instruction": words, "initial_state": list(records), **head}
+
+
 @pytest.fixture(scope="module")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Any:
     path = tmp_path_factory.mktemp("states") / "train_states.json"
@@ -43,6 +54,9 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Any:
         _entry(5, furniture_classes=["tv"], allowed_regions=["living_room_0"]),
         _entry(6, furniture_names=["table_99"]),
         _entry(7, furniture_classes=["table"], allowed_regions=["dungeon"]),
+        _asking(8, "Wash the plate. Turn off the radio. Fill the cup.", PLATE, RADIO, CUP),
+        _asking(9, "Clean the living room table. Fill the cup and then empty it.", CUP),
+        _asking(10, "Clean the plate.", {**PLATE, "object_states": {"is_clean": True}}),
     ]
     path.write_text(json.dumps(entries), encoding="utf-8")
     return import_instructions([path], 3)
@@ -84,3 +98,28 @@ def test_what_cannot_be_is_left_out_with_its_reason(
 ) -> None:
     (fault,) = [f for f in imported.unplaced if f.episode_id == str(number)]
     assert reason in fault.reason
+
+
+def test_what_is_asked_for_starts_in_the_other_state(imported: Any) -> None:
+    (scene,) = imported.houses.values()
+    changed = _of(imported, 8)
+    assert changed.evaluation is not None
+    states = {item.class_name: item.states for item in changed.objects}
+    assert states["plate"]["clean"] is False
+    assert states["radio"]["powered_on"] is True
+    assert states["cup"]["filled"] is False
+    cleaned = _of(imported, 9)
+    assert {c.states["clean"] for c in cleaned.furniture.values()} == {False}
+    (cup,) = cleaned.objects
+    assert cup.states["filled"] is False
+    assert Linter().findings(changed, scene.house) == []
+
+
+def test_a_state_that_the_file_gives_is_kept_and_no_goal_is_true_at_the_start(
+    imported: Any,
+) -> None:
+    given = _of(imported, 10)
+    assert given.objects[0].states["clean"] is True
+    assert given.evaluation is None
+    reasons = {item.episode_id: item.reason for item in imported.underived}
+    assert "satisfied already at the start" in reasons[given.episode_id]

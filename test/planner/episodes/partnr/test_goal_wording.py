@@ -29,11 +29,30 @@ def test_slips_of_the_pen_are_mended(words: str) -> None:
         ("Move the cup to the closet. They were not used.", "Move the cup to the closet."),
         ("Move the cup to the closet while the tea brews.", "Move the cup to the closet."),
         ("Move the cup for hot tea to the closet.", "Move the cup for hot tea to the closet."),
+        (
+            "Help me move some toys to the closet.  First, take the cup to the bed.",
+            "take the cup to the bed.",
+        ),
+        ("Tidy the room by putting the cup on the bed.", "Tidy the room. Put the cup on the bed."),
+        ("First, move the cup to the closet.", "move the cup to the closet."),
+        (
+            "First, move the cup to the closet. Then, wait.",
+            "First, move the cup to the closet. Then, wait.",
+        ),
+        ("Put the cup on the white table.", "Put the cup on the table."),
+        ("Place it by the bowl.", "Place it next to the bowl."),
+        (
+            "Bring me the cup from the bed to the closet.",
+            "bring the cup from the bed to the closet.",
+        ),
+        ("Put a piece of bread in the chest.", "Put a bread in the chest of drawers."),
+        ("Put the cup in the toy chest.", "Put the cup in the toy chest."),
+        ("Ensure the cup is on the bed.", "ensure that the cup is on the bed."),
     ],
 )
 def test_the_wording_is_made_plain(words: str, plainly: str) -> None:
     scene = scene_with(cup_0="bed_0", bowl_0="bed_0", toy_bee_0="bed_0")
-    assert plain(words, scene).strip() == plainly
+    assert plain(words, scene, reworded=True).strip() == plainly
 
 
 def test_it_may_stand_for_several() -> None:

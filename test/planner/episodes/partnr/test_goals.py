@@ -379,7 +379,7 @@ def test_a_room_passed_through_on_the_way_does_not_count_yet() -> None:
         ("Juggle the cup.", "not understood"),
         ("Move the cup to the dining table and juggle.", "not understood"),
         ("Move the hat to the dining table.", "no hat"),
-        ("Move the cup from the bedroom to the dining table.", "no cup in the bedroom"),
+        ("Move the cups from the bedroom to the dining table.", "no cup in the bedroom"),
         ("Move the cup to the office.", "no office"),
         ("Move the lamp to the dining table.", "may be any of 2"),
         ("Move two lamps from the kitchen to the dining table.", "no lamp in the kitchen"),
@@ -466,3 +466,25 @@ def test_any_words_give_a_sound_goal_or_a_reason(words: list[str]) -> None:
 @settings(max_examples=cases(200))
 def test_any_text_is_read_without_an_error(text: str) -> None:
     assert derive(text, scene_with(cup_0="table_0")).reason
+
+
+def test_the_only_one_is_meant_wherever_it_is() -> None:
+    found = goal("Move the cup from the bedroom to the closet.", cup_0="counter_0", vase_0="bed_0")
+    assert facts(found) == [("is_in_room", ["cup_0"], ["closet_0"])]
+    reason = _refusal("Move the cup from the bedroom to the kitchen.", cup_0="counter_0")
+    assert reason == "There is no cup in the bedroom."
+
+
+@pytest.mark.parametrize("origin", ["", " on the chest of drawers", " from the chest of drawers"])
+@pytest.mark.parametrize("way", ["into", "onto", "to"])
+def test_on_one_of_a_kind_into_another_is_not_where_it_is(origin: str, way: str) -> None:
+    words = f"Move the cup{origin} {way} another chest of drawers."
+    found = goal(words, cup_0="chest_of_drawers_0")
+    assert facts(found)[0][1:] == (["cup_0"], ["chest_of_drawers_1"])
+
+
+def test_credit_cards_are_several() -> None:
+    found = goal(
+        "Put the credit cards in the closet.", credit_card_0="bed_0", credit_card_1="bed_0"
+    )
+    assert [f[1] for f in facts(found)] == [["credit_card_0"], ["credit_card_1"]]

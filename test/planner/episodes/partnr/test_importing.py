@@ -259,7 +259,7 @@ READ_BY_EYE = (
     "rearrange-141:7ab96c56 rearrange-147:d6c144c1 rearrange-150:38e538c1 rearrange-18:f3fa92a4 "
     "rearrange-1:26ea3838 rearrange-25:1dca9f58 rearrange-261:8a08bce4 rearrange-262:0c45eddb "
     "rearrange-264:7ac70b81 rearrange-267:ac088be7 rearrange-26:d5c14609 rearrange-276:8aced2ad "
-    "rearrange-278:6ab1cb3b rearrange-292:971842af rearrange-2:adb70cbf rearrange-32:215454a6 "
+    "rearrange-278:6ab1cb3b rearrange-292:971842af rearrange-2:adb70cbf rearrange-32:9018a158 "
     "rearrange-88:dd739852 rearrange-95:74bc3fbe spatial-104:6f4418ab spatial-121:8982a3f4 "
     "spatial-126:88e55435 spatial-130:2c70490a spatial-132:e8fc9bbb spatial-138:b5fc8372 "
     "spatial-1:45a5bd76 spatial-260:96364ff1 spatial-266:ab1e1f5b spatial-275:96f7dcc4 "
