@@ -66,7 +66,7 @@ _REWORDED = tuple(
         (r"\bbring me (?=[^.?!]* to the )", "bring "),
         (r"\b(?:neatly|together) (?=next to each other|in (?:a|the) )", ""),
         (r"(?<=drawers) together\b|(?<=bedroom) together\b", ""),
-        (r"\b(?:inside to|to inside|to inside of) the\b", "into the"),
+        (r"\bto inside (?:of )?the\b", "into the"),
         (
             r"\borgani[sz]e (?=the (?:[a-z]+room|office|kitchen|entryway|hallway|closet|garage)\b)",
             "tidy up ",
