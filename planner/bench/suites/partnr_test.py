@@ -9,4 +9,6 @@ def _places() -> list[Path]:
     return packed("partnr_test")
 
 
-SUITE = SuitePart(summary="a thousand generated tasks in houses of their own", places=_places)
+SUITE = SuitePart(
+    summary="a thousand generated tasks in houses of their own", places=_places, version=2
+)

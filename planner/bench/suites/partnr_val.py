@@ -10,5 +10,7 @@ def _places() -> list[Path]:
 
 
 SUITE = SuitePart(
-    summary="a thousand generated tasks in the held-out and in other houses", places=_places
+    summary="a thousand generated tasks in the held-out and in other houses",
+    places=_places,
+    version=2,
 )
