@@ -1,8 +1,8 @@
 """Success against fault rate: what LLaMAR's roles recover, with the chat model `teacher`.
 
 One run of the suite `llamar` for each method and rate, two agents, in one process each. A run that
-was interrupted goes on where it ended. Prints a table with exact intervals of 95 %, and writes
-curve.json and curve.png.
+was interrupted goes on where it ended. Prints a table with intervals of 95 % over tasks, and
+writes curve.json and curve.png.
 
 Repeat with: python benchmarks/bench_faults.py --out FOLDER [--episodes N] [--rates R ...]
 """
@@ -21,7 +21,9 @@ from machine import print_table
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.evaluation.statistics import Estimate, rate
+from planner.bench.runs.table import estimated
+from planner.evaluation.metrics.table import metrics
+from planner.evaluation.statistics import Estimate
 
 RATES = (0.0, 0.1, 0.2, 0.35, 0.5)
 FLAWLESS = ("--planner-faults", "0", "--corrector-faults", "0", "--verifier-faults", "0")
@@ -58,6 +60,7 @@ class Measured:
     fault_rate: float
     success: Estimate
     ended_too_early: int
+    episodes: int
 
 
 def measure(method: Method, fault_rate: float, args: argparse.Namespace) -> Measured:
@@ -67,14 +70,14 @@ def measure(method: Method, fault_rate: float, args: argparse.Namespace) -> Meas
     words += ["--fault-rate", str(fault_rate), *method.options, "--out", str(folder)]
     subprocess.run([sys.executable, "-m", "planner.cli", *words], check=True, capture_output=True)
     judged = [row for row in newest_rows(folder / ROWS_NAME).values() if row.verdict]
-    won = sum(row.metrics["llamar_success"] > 0 for row in judged)
+    success = estimated(metrics()["llamar_success"], judged).estimate
     early = sum(
         row.verdict is not None
         and row.verdict.end.value == "done"
         and row.metrics["llamar_success"] == 0
         for row in judged
     )
-    return Measured(method, fault_rate, rate(won, len(judged)), early)
+    return Measured(method, fault_rate, success, early, len(judged))
 
 
 def as_json(points: Sequence[Measured], episodes: int) -> str:
@@ -88,7 +91,8 @@ def as_json(points: Sequence[Measured], episodes: int) -> str:
             "success": point.success.value,
             "low": point.success.low,
             "high": point.success.high,
-            "episodes": point.success.n,
+            "tasks": point.success.n,
+            "episodes": point.episodes,
             "ended_too_early": point.ended_too_early,
         }
         for point in points
@@ -149,7 +153,7 @@ def main() -> None:
         (
             f"{point.method.title}, {point.fault_rate:g}",
             f"{point.success.value or 0.0:.2f} ({point.success.low:.2f}, {point.success.high:.2f})",
-            f"{point.ended_too_early} of {point.success.n} ended too early",
+            f"{point.ended_too_early} of {point.episodes} ended too early",
         )
         for point in points
     ]

@@ -213,6 +213,9 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/runs/test_commands.py::test_a_suite_runs_once"
     ),
     "planner bench show RUN": ("test/planner/bench/runs/test_commands.py::test_a_run_is_shown"),
+    "planner bench failures RUN_A RUN_B": (
+        "test/planner/bench/runs/test_failures.py::test_a_runs_failures_are_printed"
+    ),
     "planner bench compare RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_two_runs_are_compared"
     ),

@@ -1,8 +1,8 @@
 """The eight derived claims of PARTNR, computed from runs (PARTNR-8).
 
 Each is a formula over one or two runs, which must have the same episodes and seeds. Intervals are
-bootstraps over episodes. Claims about human participants are computed only if a run is named for
-that role.
+bootstraps over tasks, each with all its seeds. Claims about human participants are computed only if
+a run is named for that role.
 """
 
 from __future__ import annotations
@@ -222,10 +222,15 @@ def _filled(claim: Claim, runs: Mapping[str, Rows], roles: Mapping[Role, str]) -
     if not common:
         return ClaimResult(claim, None, "its runs have no judged episode in common")
 
-    def statistic(chosen: Sequence[int]) -> float | None:
-        return claim.of_runs([[rows[common[i]] for i in chosen] for rows in taken])
+    tasks: dict[str, list[Key]] = {}
+    for key in common:
+        tasks.setdefault(key[0], []).append(key)
+    groups = list(tasks.values())
 
-    estimate = statistics.bootstrap(len(common), statistic)
+    def statistic(chosen: Sequence[int]) -> float | None:
+        return claim.of_runs([[rows[key] for i in chosen for key in groups[i]] for rows in taken])
+
+    estimate = statistics.bootstrap(len(groups), statistic)
     if estimate.value is None:
         return ClaimResult(claim, None, "undefined: no episode has the values it needs")
     return ClaimResult(claim, estimate)

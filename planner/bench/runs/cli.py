@@ -28,6 +28,9 @@ class Subcommand:
 SUBCOMMANDS: Mapping[str, Subcommand] = {
     "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
     "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
+    "failures": Subcommand(
+        "planner.bench.runs.failures_cli", "the tasks that a run fails, or only one of two"
+    ),
     "parity": Subcommand("planner.bench.parity_cli", "whether two simulators show and do the same"),
     "partnr-val": Subcommand(
         "planner.bench.runs.partnr_val_cli", "PARTNR's own validation split, from its data set"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from statistics import fmean
 
 from planner.bench.runs.rows import Row
-from planner.bench.runs.table import number
+from planner.bench.runs.table import number, seeds_of, task_words
 from planner.command_line import aligned
 from planner.evaluation import statistics
 from planner.evaluation.metrics.metric import Kind, Metric
@@ -19,7 +20,7 @@ Key = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One metric over the pairs in which both runs have a value: the means and the test."""
+    """One metric over the pairs in which both runs have a value: the means over tasks, the test."""
 
     metric: Metric
     first: float
@@ -61,16 +62,17 @@ def compare(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> tuple[Compar
         if not isinstance(metric, Metric):
             continue
         pairs = [
-            (first[key].metrics[metric.name], second[key].metrics[metric.name])
+            (key[0], first[key].metrics[metric.name], second[key].metrics[metric.name])
             for key in both
             if metric.name in first[key].metrics and metric.name in second[key].metrics
         ]
         if not pairs:
             continue
-        ones, twos = [a for a, _ in pairs], [b for _, b in pairs]
+        ones = statistics.by_task((task, value) for task, value, _ in pairs)
+        twos = statistics.by_task((task, value) for task, _, value in pairs)
         comparison = statistics.compare(ones, twos, binary=metric.kind is Kind.RATE)
-        means = (sum(ones) / len(ones), sum(twos) / len(twos))
-        found.append(Compared(metric, *means, comparison))
+        first_mean, second_mean = (fmean(statistics.task_means(values)) for values in (ones, twos))
+        found.append(Compared(metric, first_mean, second_mean, comparison))
     return tuple(found)
 
 
@@ -98,5 +100,9 @@ def comparison_lines(pairing: Pairing, compared: tuple[Compared, ...]) -> list[s
                 test.test,
             )
         )
-    note = "LARGER, SMALLER: episodes in which the value of B is so. P: if the runs were alike."
-    return [f"{len(pairing.both)} episodes in both runs{lone}", *aligned(rows), note]
+    ran = task_words(len({task for task, _ in pairing.both}), seeds_of(pairing.both))
+    note = (
+        "N: tasks; several seeds of a task are its mean. LARGER, SMALLER: tasks in which the "
+        "value of B is so. P: if the runs were alike."
+    )
+    return [f"{len(pairing.both)} episodes in both runs, of {ran}{lone}", *aligned(rows), note]

@@ -26,7 +26,9 @@ from planner.bench.runs.epm_results import (
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
 from planner.bench.runs.success_curves import success_curves
+from planner.bench.runs.table import tasks_of
 from planner.command_line import aligned
+from planner.evaluation.statistics import by_task, task_means
 from planner.training.improvement.curve import Curve
 from planner.world.errors import PlannerError
 
@@ -111,7 +113,7 @@ def table_lines(
         lines += ["WHAT STOOD BEHIND THE RUNS", *map(_settings_words, runs), ""]
     return [
         *lines,
-        "mean +/- standard error, as the paper's; without a model a decision is a cycle",
+        "mean +/- standard error over N tasks, as the paper's; a decision without model is a cycle",
         f"{_STALE} printed, but not the mean of the three types below it (EPM-T9)",
     ]
 
@@ -176,7 +178,7 @@ def _length_words(run: Run, lengths: Lengths) -> list[str]:
     for row in run.judged:
         if row.verdict is not None:
             parts[lengths.place(row.verdict.skill_calls)].append(row)
-    return [f"{_value(part, 'SR')} of {len(part)}" if part else "-" for part in parts]
+    return [f"{_value(part, 'SR')} of {tasks_of(part)}" if part else "-" for part in parts]
 
 
 def _by_perception(runs: Sequence[Run]) -> list[str]:
@@ -218,7 +220,7 @@ def _curves(curves: Sequence[Curve]) -> list[str]:
 
 
 def _ours(name: str, rows: Sequence[Row], columns: Sequence[str]) -> tuple[str, ...]:
-    return (name, *(_value(rows, column) for column in columns), str(len(rows)))
+    return (name, *(_value(rows, column) for column in columns), tasks_of(rows))
 
 
 def _of_type(run: Run, kind: str) -> list[Row]:
@@ -226,8 +228,9 @@ def _of_type(run: Run, kind: str) -> list[Row]:
 
 
 def _value(rows: Sequence[Row], column: str) -> str:
-    """The mean over the episodes that have this value, and its standard error."""
-    values = [v for row in rows if (v := _OF_ROW[column](row)) is not None]
+    """The mean over the tasks that have this value, and its standard error."""
+    found = ((row.episode_id, value) for row in rows if (value := _OF_ROW[column](row)) is not None)
+    values = task_means(by_task(found))
     if not values:
         return "-"
     mean = math.fsum(values) / len(values)

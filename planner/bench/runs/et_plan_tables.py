@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
-from planner.bench.runs.table import estimated
+from planner.bench.runs.table import estimated, tasks_of
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
@@ -172,7 +172,7 @@ def _main(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
         for run in runs:
             own = _of_row(run, row, named)
             if own:
-                table.append(("", f"{run.name}, {_short(run)}", *_ours(own), str(len(own))))
+                table.append(("", f"{run.name}, {_short(run)}", *_ours(own), tasks_of(own)))
     return ["TABLE 2: main results", *aligned(table), ""]
 
 

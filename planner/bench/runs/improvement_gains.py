@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.command_line import aligned
-from planner.evaluation.statistics import Comparison, compare
+from planner.evaluation.statistics import Comparison, by_task, compare
 from planner.training.improvement.curve import Curve, read_curve
 from planner.training.improvement.samplers import ddaft
 from planner.world.errors import PlannerError
@@ -34,7 +33,7 @@ class ImprovedRun:
 
 @dataclass(frozen=True, slots=True)
 class Gain:
-    """`second` minus `first` in success, over runs of as many seeds; of 1, binary outcomes."""
+    """`second` minus `first` in success, over runs of as many seeds."""
 
     first: str
     second: str
@@ -69,8 +68,8 @@ def _outcomes(path: Path) -> _Outcomes:
 def gains(runs: Sequence[ImprovedRun]) -> list[Gain]:
     """Each algorithm against the policy before it, then DDAFT against each rival at equal seeds.
 
-    An episode's value is its mean over the seeds, so that episodes, which are what was drawn, are
-    what the interval is over.
+    A task's value is its mean over the runs and over the seeds that it was scored with, so that
+    tasks, which are what was drawn, are what the interval is over.
 
     Raises:
         PlannerError: if runs were not scored on the same tasks.
@@ -96,10 +95,10 @@ def _gain(first: str, before: Sequence[_Outcomes], second: str, after: Sequence[
     if any(len(outcomes) != len(before[0]) for outcomes in (*before, *after)) or not keys:
         raise PlannerError(f"{first} and {second} were not scored on the same held-out tasks")
 
-    def means(runs: Sequence[_Outcomes]) -> list[float]:
-        return [math.fsum(run[key] for run in runs) / len(runs) for key in keys]
+    def of_tasks(runs: Sequence[_Outcomes]) -> list[list[float]]:
+        return by_task((key[0], run[key]) for key in keys for run in runs)
 
-    found = compare(means(before), means(after), binary=len(before) == 1)
+    found = compare(of_tasks(before), of_tasks(after), binary=True)
     return Gain(first, second, len(before), found)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.table import estimated
+from planner.bench.runs.table import estimated, tasks_of
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
@@ -286,7 +286,9 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
         lines += ["WHAT STOOD BEHIND THE RUNS"]
         lines += [f"{run.name}: {_settings_words(run)}; model {run.models}" for run in runs]
         lines += [""]
-    lines.append("intervals of 95 %: exact binomial for SR, Student's t for the others")
+    lines.append(
+        "intervals of 95 % over N tasks: exact binomial for SR, Student's t for the others"
+    )
     return lines
 
 
@@ -304,7 +306,7 @@ def _paper_words(row: PaperRow) -> tuple[str, ...]:
 def _run_words(label: str, run: Run) -> tuple[str, ...]:
     judged = run.judged
     numbers = (_words(estimated(metrics()[name], judged).estimate) for name in COLUMNS.values())
-    count = str(len(judged))
+    count = tasks_of(judged)
     if len(judged) < len(run.rows):
         count += f" of {len(run.rows)}"
     # A model's name may hold all its settings; they stand below the tables.

@@ -74,7 +74,7 @@ def table_lines(rows: Sequence[Row], world: str) -> list[str]:
         setting = (who, axes.control.value, axes.skills.value, axes.observability.value)
         table.append(("ours", *setting, *(_estimate(judged, name) for name in _METRICS)))
     lines = aligned(table)
-    lines.append("paper: mean and standard error; ours: mean and 95 % interval")
+    lines.append("paper: mean and standard error; ours: mean and 95 % interval over tasks")
     lines.append(f"{len(judged)} of {len(rows)} episodes have a verdict; {world}")
     return lines
 

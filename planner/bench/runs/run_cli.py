@@ -74,6 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
         count_flag, dest="episodes", type=int, default=0, metavar="K", help="0 = each once"
     )
     what.add_argument(
+        "--seeds", type=int, default=0, metavar="N", help="each episode with N seeds in turn"
+    )
+    what.add_argument(
         "--about",
         action="append",
         default=[],
@@ -103,18 +106,26 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
 
 def run(args: argparse.Namespace) -> int:
     """0 if every episode has a verdict, 1 if not, 130 after Ctrl-C."""
-    for name, least in (("agents", 0), ("episodes", 0), ("workers", 1), ("at_once", 1)):
+    for name, least in (
+        ("agents", 0),
+        ("episodes", 0),
+        ("seeds", 0),
+        ("workers", 1),
+        ("at_once", 1),
+    ):
         if getattr(args, name) < least:
             raise PlannerError(
                 f"--{name.replace('_', '-')} is {getattr(args, name)}, below {least}"
             )
+    if args.seeds and args.episodes:
+        raise PlannerError("--seeds says how many episodes there are: leave out their number")
     settings = _settings(args)
     settings.check()
     suite = find_suite(args.suite)
     if args.about:
         suite = naming(suite, args.about)
     check_store(settings, suite)
-    jobs = jobs_of(suite, args.episodes, args.seed)
+    jobs = jobs_of(suite, args.episodes or args.seeds * len(suite), args.seed)
     manifest = new_manifest(args.suite, suite, len(jobs), settings)
     on_row = _ignore_row if args.quiet else _print_row
     try:

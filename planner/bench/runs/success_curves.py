@@ -10,7 +10,7 @@ from PIL import Image, ImageDraw, ImageFont
 from planner.bench.line_colours import line_colours
 from planner.evaluation import statistics
 from planner.evaluation.statistics import Estimate
-from planner.training.improvement.curve import Curve
+from planner.training.improvement.curve import Curve, CurvePoint
 from planner.world.errors import PlannerError
 
 _SIZE, _MARGIN_PX = (900, 420), 56
@@ -29,7 +29,7 @@ def success_curves(curves: Sequence[Curve]) -> Mapping[str, tuple[SuccessPoint, 
     """The curve of each algorithm, or of each algorithm and learner if learners differ.
 
     Over several runs, such as seeds, a point is their mean with Student's t; of one run it is the
-    share of episodes with the exact binomial interval.
+    share of tasks, as of `statistics.task_rate`.
 
     Raises:
         PlannerError: if runs of an algorithm have not the same numbers of roll-outs.
@@ -50,12 +50,18 @@ def _joined(name: str, runs: Sequence[Curve]) -> tuple[SuccessPoint, ...]:
     for place, count in enumerate(samples):
         points = [run.points[place] for run in runs if run.points[place].episodes]
         if len(points) == 1:
-            success = statistics.rate(points[0].successes, points[0].episodes)
+            success = _of_one_run(points[0])
         else:
             shares = [point.successes / point.episodes for point in points]
             success = statistics.mean(shares, min_value=0.0, max_value=1.0)
         joined.append(SuccessPoint(count, success))
     return tuple(joined)
+
+
+def _of_one_run(point: CurvePoint) -> Estimate:
+    if point.by_task:
+        return statistics.task_rate(point.by_task)
+    return statistics.rate(point.successes, point.episodes)
 
 
 def draw_success_curves(curves: Sequence[Curve]) -> Image.Image:

@@ -27,7 +27,7 @@ _COSTS: dict[str, Callable[[Row], float]] = {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One number over the episodes that have it; `left_out` counts the others by cause."""
+    """One number over the tasks that have it; `left_out` counts the other episodes by cause."""
 
     name: str
     paper: str
@@ -41,6 +41,7 @@ class Summary:
 
     Attributes:
         rows: their number; `judged` have a verdict, `tasks` are different.
+        seeds: of a task, the fewest and the most.
         lines: each metric; success and percent complete by task type; costs.
         ends: why runs stopped; `faults`: why there is no verdict.
         cached_share: share of prompt tokens that were cached; None without a model.
@@ -49,6 +50,7 @@ class Summary:
     rows: int
     judged: int
     tasks: int
+    seeds: tuple[int, int]
     lines: tuple[Line, ...]
     ends: tuple[tuple[str, int], ...]
     faults: tuple[tuple[str, int], ...]
@@ -72,11 +74,13 @@ def summarise(rows: Iterable[Row]) -> Summary:
     has_model = any(row.cost.calls for row in judged)
     for name, of_row in _COSTS.items():
         if has_model or name == "wall_s":
-            lines.append(Line(name, "", statistics.mean([of_row(row) for row in judged])))
+            values = statistics.by_task((row.episode_id, of_row(row)) for row in judged)
+            lines.append(Line(name, "", statistics.mean(statistics.task_means(values))))
     return Summary(
         rows=len(found),
         judged=len(judged),
         tasks=len({row.episode_id for row in found}),
+        seeds=seeds_of(row.key for row in found),
         lines=tuple(lines),
         ends=_counted(row.verdict.end.value for row in judged if row.verdict is not None),
         faults=_counted(row.error.fault.value for row in found if row.error is not None),
@@ -88,12 +92,32 @@ def estimated(metric: MetricRecord, rows: Sequence[Row]) -> Line:
     """One metric over rows that have a verdict."""
     causes = _counted(row.left_out[metric.name] for row in rows if metric.name in row.left_out)
     if isinstance(metric, Metric):
-        values = [row.metrics[metric.name] for row in rows if metric.name in row.metrics]
-        estimate = metric.estimate(values)
+        having = [row for row in rows if metric.name in row.metrics]
+        estimate = metric.estimate([(row.episode_id, row.metrics[metric.name]) for row in having])
     else:
-        found = [row.portions[metric.name] for row in rows if metric.name in row.portions]
-        estimate = metric.estimate([Portion(part, whole) for part, whole in found])
+        having = [row for row in rows if metric.name in row.portions]
+        found = [(row.episode_id, Portion(*row.portions[metric.name])) for row in having]
+        estimate = metric.estimate(found)
     return Line(metric.name, metric.paper, estimate, causes)
+
+
+def seeds_of(keys: Iterable[tuple[str, int]]) -> tuple[int, int]:
+    """The fewest and the most seeds of a task, of pairs of a task and a seed; 0 without tasks."""
+    counts = Counter(task for task, _ in set(keys)).values()
+    return min(counts, default=0), max(counts, default=0)
+
+
+def task_words(tasks: int, seeds: tuple[int, int]) -> str:
+    """Such as `20 tasks with 3 seeds each`."""
+    fewest, most = seeds
+    each = f"{most} seed{'s' * (most != 1)} each" if fewest == most else f"{fewest} to {most} seeds"
+    return f"{tasks} task{'s' * (tasks != 1)} with {each}"
+
+
+def tasks_of(rows: Sequence[Row]) -> str:
+    """The cell N of a table: the number of tasks, and of episodes where it is another."""
+    tasks = len({row.episode_id for row in rows})
+    return str(tasks) if tasks == len(rows) else f"{tasks} ({len(rows)} episodes)"
 
 
 def _counted(words: Iterable[str]) -> tuple[tuple[str, int], ...]:
@@ -102,8 +126,8 @@ def _counted(words: Iterable[str]) -> tuple[tuple[str, int], ...]:
 
 def summary_lines(summary: Summary) -> list[str]:
     """The table as text."""
-    repeated = f" of {summary.tasks} tasks" if summary.tasks != summary.rows else ""
-    head = f"{summary.rows} episodes{repeated}, {summary.judged} judged; intervals of 95 %"
+    ran = f" of {task_words(summary.tasks, summary.seeds)}" if summary.rows else ""
+    head = f"{summary.rows} episodes{ran}, {summary.judged} judged; N: tasks; intervals of 95 %"
     rows = [("METRIC", "VALUE", "LOW", "HIGH", "N", "FROM")]
     rows += [
         (

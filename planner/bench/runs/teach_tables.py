@@ -13,7 +13,7 @@ from functools import cache
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import AnsweredBy, MemoryKind
-from planner.bench.runs.table import estimated
+from planner.bench.runs.table import estimated, tasks_of
 from planner.bench.runs.teach_results import (
     CHANGES,
     GROUPS,
@@ -178,7 +178,7 @@ def _methods(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[st
         of_row = any(_is_beside(run, row, named) for row in ROWS[:1])
         label = "" if of_row else run.settings.planner
         numbers = (words for group in GROUPS for words in _ours(_of_group(run, group)))
-        rows.append((label, run.name, *numbers, str(len(run.judged))))
+        rows.append((label, run.name, *numbers, tasks_of(run.judged)))
     return ["TABLE 2: from dialogue (tfd) and from dialogue history (edh)", *aligned(rows), ""]
 
 
@@ -199,7 +199,7 @@ def _variant_words(run: Run, full: Run | None) -> tuple[str, ...]:
     all_of_it = _value(_of_group(full, GROUPS[0]), "success") if full is not None else None
     here = _value(own, "success")
     drop = _percent(relative_drop(all_of_it, here)) if all_of_it and here is not None else "-"
-    return ("", run.name, *_ours(own), drop, str(len(own)))
+    return ("", run.name, *_ours(own), drop, tasks_of(own))
 
 
 def _personal(runs: Sequence[Run]) -> list[str]:

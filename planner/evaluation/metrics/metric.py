@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -29,7 +29,7 @@ _MAX = {Kind.SHARE: 1.0, Kind.MEAN: math.inf}
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric of single episodes; over episodes a rate or a mean.
+    """A metric of single episodes; over tasks a rate or a mean.
 
     Attributes:
         name: in rows and tables.
@@ -52,11 +52,13 @@ class Metric:
         """One line for the help."""
         return f"{self.paper}: {self.kind} of episodes"
 
-    def estimate(self, values: Sequence[float]) -> Estimate:
-        """The rate or mean of the episodes' values, with its interval."""
+    def estimate(self, values: Sequence[tuple[Hashable, float]]) -> Estimate:
+        """The rate or mean over tasks, with its interval, of pairs of a task and a value."""
+        outcomes = statistics.by_task(values)
         if self.kind is Kind.RATE:
-            return statistics.rate(round(sum(values)), len(values))
-        return statistics.mean(values, min_value=0.0, max_value=_MAX[self.kind])
+            return statistics.task_rate(outcomes)
+        means = statistics.task_means(outcomes)
+        return statistics.mean(means, min_value=0.0, max_value=_MAX[self.kind])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +85,17 @@ class PooledMetric:
         """One line for the help."""
         return f"{self.paper}: ratio over all episodes"
 
-    def estimate(self, portions: Sequence[Portion]) -> Estimate:
-        """The ratio over episodes, none of them left out, with its interval."""
+    def estimate(self, portions: Sequence[tuple[Hashable, Portion]]) -> Estimate:
+        """The ratio, with its interval over tasks, of pairs of a task and one of its portions."""
+        parts = statistics.by_task((task, portion.part) for task, portion in portions)
+        wholes = statistics.by_task((task, portion.whole) for task, portion in portions)
+        sums = [(math.fsum(a), math.fsum(b)) for a, b in zip(parts, wholes, strict=True)]
 
         def ratio(chosen: Sequence[int]) -> float | None:
-            whole = sum(portions[i].whole for i in chosen)
-            return sum(portions[i].part for i in chosen) / whole if whole else None
+            whole = math.fsum(sums[i][1] for i in chosen)
+            return math.fsum(sums[i][0] for i in chosen) / whole if whole else None
 
-        return statistics.bootstrap(len(portions), ratio)
+        return statistics.bootstrap(len(sums), ratio)
 
 
 MetricRecord = Metric | PooledMetric

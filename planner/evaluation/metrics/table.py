@@ -47,6 +47,8 @@ def summarise(
 def compare(first: Sequence[EpisodeTrace], second: Sequence[EpisodeTrace], name: str) -> Comparison:
     """Compares one metric in two runs of the same episodes; pairs without both values drop out.
 
+    A task that was run with several seeds counts once, with its mean.
+
     Raises:
         PlannerError: for an unknown or pooled metric, different episodes, or no pair.
     """
@@ -57,10 +59,19 @@ def compare(first: Sequence[EpisodeTrace], second: Sequence[EpisodeTrace], name:
     if ones.keys() != others.keys():
         odd = min(ones.keys() ^ others.keys())
         raise PlannerError(f"episode {odd[0]} with seed {odd[1]} is in one of the runs only")
-    pairs = [(metric.of_episode(ones[key]), metric.of_episode(others[key])) for key in ones]
-    values = [(a.value, b.value) for a, b in pairs if a.value is not None and b.value is not None]
+    pairs = [
+        (_task(ones[key]), metric.of_episode(ones[key]), metric.of_episode(others[key]))
+        for key in ones
+    ]
+    found = [
+        (task, a.value, b.value)
+        for task, a, b in pairs
+        if a.value is not None and b.value is not None
+    ]
     return statistics.compare(
-        [a for a, _ in values], [b for _, b in values], binary=metric.kind is Kind.RATE
+        statistics.by_task((task, value) for task, value, _ in found),
+        statistics.by_task((task, value) for task, _, value in found),
+        binary=metric.kind is Kind.RATE,
     )
 
 
@@ -71,13 +82,21 @@ def _by_episode(traces: Sequence[EpisodeTrace]) -> dict[tuple[str, int], Episode
     return found
 
 
+def _task(trace: EpisodeTrace) -> tuple[str, str, str]:
+    """What is the same for all seeds; an instruction without an episode has no other name."""
+    episode = trace.episode
+    return episode.episode_id, episode.house, episode.instruction
+
+
 def _row(metric: MetricRecord, traces: Sequence[EpisodeTrace]) -> Row:
+    tasks = list(map(_task, traces))
     if isinstance(metric, Metric):
         measures = [metric.of_episode(trace) for trace in traces]
-        values = [m.value for m in measures if m.value is not None]
+        pairs = zip(tasks, measures, strict=True)
+        values = [(task, m.value) for task, m in pairs if m.value is not None]
         left_out = Counter(m.left_out for m in measures if m.value is None)
         return Row(metric, metric.estimate(values), left_out)
     portions = [metric.of_episode(trace) for trace in traces]
-    counted = [portion for portion in portions if not portion.left_out]
+    counted = [p for p in zip(tasks, portions, strict=True) if not p[1].left_out]
     left_out = Counter(portion.left_out for portion in portions if portion.left_out)
     return Row(metric, metric.estimate(counted), left_out)

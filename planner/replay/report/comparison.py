@@ -143,21 +143,23 @@ def _tests(
     first: Mapping[Key, Sequence[EpisodeTrace]],
     second: Mapping[Key, Sequence[EpisodeTrace]],
 ) -> list[d.PairedTest]:
-    """Every per-episode metric on the tasks that both arms did; repeats are averaged."""
+    """Every per-episode metric on the tasks that both arms did; repeats and seeds are averaged."""
     found = []
     for metric in metrics().values():
         if not isinstance(metric, Metric):
             continue
         pairs = [
-            (a, b)
+            (key[:2], a, b)
             for key in sorted(first.keys() & second.keys())
             if (a := _mean(metric, first[key])) is not None
             and (b := _mean(metric, second[key])) is not None
         ]
         if not pairs:
             continue
-        ones, others = [a for a, _ in pairs], [b for _, b in pairs]
-        binary = metric.kind is Kind.RATE and {*ones, *others} <= {0.0, 1.0}
+        ones = statistics.by_task((task, value) for task, value, _ in pairs)
+        others = statistics.by_task((task, value) for task, _, value in pairs)
+        values = {value for _, a, b in pairs for value in (a, b)}
+        binary = metric.kind is Kind.RATE and values <= {0.0, 1.0}
         try:
             made = statistics.compare(ones, others, binary=binary)
         except PlannerError:
@@ -167,8 +169,8 @@ def _tests(
                 metric=metric.name,
                 first=one,
                 second=other,
-                first_mean=round(fmean(ones), 5),
-                second_mean=round(fmean(others), 5),
+                first_mean=round(fmean(statistics.task_means(ones)), 5),
+                second_mean=round(fmean(statistics.task_means(others)), 5),
                 difference=_estimate(made.difference),
                 larger=made.better,
                 smaller=made.worse,

@@ -22,6 +22,7 @@ class CurvePoint(FileModel):
         samples: roll-outs made before it was fitted, of which it learned from the `traces`
             successful ones.
         episodes, successes: of its evaluation.
+        by_task: the outcomes of each task there; empty in files from before it was written.
     """
 
     iteration: Count
@@ -29,6 +30,7 @@ class CurvePoint(FileModel):
     traces: Count
     episodes: Count
     successes: Count
+    by_task: tuple[tuple[bool, ...], ...] = ()
 
 
 class Curve(FileModel):

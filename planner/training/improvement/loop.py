@@ -220,6 +220,7 @@ class _Improvement:
                 traces=len(self._traces()) if iteration else 0,
                 episodes=step.traces - step.without_verdict,
                 successes=step.successes,
+                by_task=_by_task(source.ended()),
             )
         )
         self._tell(f"iteration {iteration}: {step.successes} of {step.traces} held-out solved")
@@ -237,3 +238,11 @@ class _Improvement:
         )
         self._journal.add(step)
         return step
+
+
+def _by_task(ended: Sequence[Ended]) -> tuple[tuple[bool, ...], ...]:
+    found: dict[str, list[bool]] = {}
+    for each in ended:
+        if each.success is not None:
+            found.setdefault(each.draw.task, []).append(each.success)
+    return tuple(map(tuple, found.values()))

@@ -8,7 +8,7 @@ import pytest
 from made_rows import made_row
 
 from planner.bench.runs.claims import CLAIMS, ClaimResult, Role, assigned, fill, role_of
-from planner.bench.runs.comparison import compare, pair
+from planner.bench.runs.comparison import compare, comparison_lines, pair
 from planner.bench.runs.rows import Fault, Row, RowCost, RowError
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
@@ -130,6 +130,59 @@ def test_a_comparison_is_of_pairs() -> None:
     assert found["sim_steps"].comparison.difference.value == -10.0
 
 
+def _repeated(solved: str, seeds: int, **more: object) -> Rows:
+    """A run of tasks, each solved with all its seeds (1) or with none (0)."""
+    return _run(
+        [
+            made_row(f"e{n}", {"success": float(c), "sim_steps": 100.0 + n}, seed=seed, **more)  # type: ignore[arg-type]
+            for n, c in enumerate(solved)
+            for seed in range(seeds)
+        ]
+    )
+
+
+def test_seeds_of_a_task_are_one_task_in_every_table() -> None:
+    """A task's seeds that all end alike add nothing: neither to intervals nor to tests."""
+    once, often = (_repeated("1110100010", seeds) for seeds in (1, 8))
+    tables = [
+        {line.name: line.estimate for line in summarise(r.values()).lines} for r in (once, often)
+    ]
+    for name in ("success", "sim_steps"):
+        one, many = (table[name] for table in tables)
+        assert (many.n, many.value) == (10, one.value)
+        assert (many.low, many.high) == pytest.approx((one.low, one.high))
+    others = [_repeated("0000000010", seeds) for seeds in (1, 8)]
+    one, many = (
+        {c.metric.name: c for c in compare(a, b)}["success"]
+        for a, b in zip((once, often), others, strict=True)
+    )
+    assert (many.second, many.comparison.difference) == (one.second, one.comparison.difference)
+    assert (many.comparison.worse, many.comparison.p) == (4, pytest.approx(one.comparison.p))
+    alone = {"steps": _repeated("1" * 10, 8, control=Control.SINGLE)}
+    claims = [
+        _by_name(fill(runs, assigned(runs, {})))["coordination burden"].estimate
+        for runs in (
+            {"together": often, **alone},
+            {"together": once, "steps": _repeated("1" * 10, 1, control=Control.SINGLE)},
+        )
+    ]
+    assert claims[0] is not None
+    assert claims[0] == claims[1]
+
+
+def test_tables_say_how_many_tasks_and_seeds() -> None:
+    rows = _repeated("101", 4)
+    assert (
+        "12 episodes of 3 tasks with 4 seeds each, 12" in summary_lines(summarise(rows.values()))[0]
+    )
+    lines = comparison_lines(pair(rows, _repeated("111", 2)), compare(rows, _repeated("111", 2)))
+    assert (
+        "6 episodes in both runs, of 3 tasks with 2 seeds each; left out: 6 only in A" in lines[0]
+    )
+    (success,) = (line.split() for line in lines if line.startswith("success "))
+    assert success[8] == "3"
+
+
 def test_runs_by_other_rules_are_not_compared() -> None:
     first = _run([made_row("one")])
     second = _run([made_row("one", mode=Mode.PARTNR_V0)])
@@ -143,10 +196,10 @@ def test_a_table_counts_what_has_no_verdict() -> None:
     summary = summarise(rows)
     assert (summary.rows, summary.judged, summary.tasks) == (3, 2, 2)
     (success,) = (line for line in summary.lines if line.name == "success")
-    assert (success.estimate.value, success.estimate.n) == (1.0, 2)
-    assert success.estimate.low == pytest.approx(0.025**0.5)
+    assert (success.estimate.value, success.estimate.n) == (1.0, 1)
+    assert success.estimate.low == pytest.approx(0.025)
     text = "\n".join(summary_lines(summary))
-    assert "3 episodes of 2 tasks, 2 judged" in text
+    assert "3 episodes of 2 tasks with 1 to 2 seeds, 2 judged" in text
     assert "no verdict: crash 1" in text
 
 

@@ -103,6 +103,8 @@ def test_skills_of_another_kind_are_run_and_recorded(tmp_path: Path) -> None:
     [
         (["nothing", "--out", "x"], "there is no suite 'nothing'"),
         (["fruit_0", "--workers", "0", "--out", "x"], "--workers is 0, below 1"),
+        (["fruit_0", "--seeds", "-1", "--out", "x"], "--seeds is -1, below 0"),
+        (["fruit_0", "--seeds", "2", "--episodes", "3", "--out", "x"], "leave out their number"),
         (["fruit_0", "--model-deadline", "-1", "--out", "x"], "out of its range"),
         (
             ["fruit_0", "--workers", "2", "--engine", "one_process", "--out", "x"],

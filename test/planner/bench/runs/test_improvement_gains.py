@@ -56,6 +56,15 @@ def test_seeds_are_averaged_by_task_and_rivals_compared_at_equal_seeds() -> None
     assert (against.found.better, against.found.worse) == (1, 1)
 
 
+def test_a_task_scored_with_several_seeds_is_one_task() -> None:
+    before, after = (
+        {(f"e{i}", seed): share for i in range(3) for seed in range(5)} for share in (0.0, 1.0)
+    )
+    (gain,) = gains([ImprovedRun(made_curve("ddaft", (0, 15)), before, after)])
+    assert (gain.found.difference.n, gain.found.better) == (3, 3)
+    assert gain.found.p == pytest.approx(0.25)
+
+
 def test_other_tasks_are_refused() -> None:
     with pytest.raises(PlannerError, match="not scored on the same held-out tasks"):
         gains([_run("ddaft", "000", "111"), _run("dast", "0000", "0000")])

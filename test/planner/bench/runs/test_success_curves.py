@@ -40,6 +40,16 @@ def test_one_run_has_exact_intervals_and_several_those_of_their_mean() -> None:
     assert [point.samples for point in lines["dast"]] == [0, 100]
 
 
+def test_a_policy_scored_in_several_rounds_has_an_interval_over_tasks() -> None:
+    of_tasks = ((True,) * 5, (True,) * 5, (False,) * 5, (False,) * 5)
+    (point,) = made_curve("ddaft", (10,)).points
+    rounds = point.model_copy(update={"episodes": 20, "by_task": of_tasks})
+    curve = made_curve("ddaft", (10,)).model_copy(update={"points": (rounds,)})
+    (found,) = success_curves([curve])["ddaft"]
+    assert (found.success.value, found.success.n) == (0.5, 4)
+    assert found.success.high - found.success.low > 0.8
+
+
 def test_learners_are_told_apart_and_runs_of_other_lengths_are_refused() -> None:
     lines = success_curves([made_curve("ddaft", (1,)), made_curve("ddaft", (2,), learner="small")])
     assert [*lines] == ["ddaft, base", "ddaft, small"]

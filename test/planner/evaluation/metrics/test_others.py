@@ -36,16 +36,16 @@ def place(name: str, on: str = "table_0") -> str:
 
 def test_epm_check_41_success_after_failure(make_trace, make_call) -> None:
     failed = make_call("Pick[cup_0]", code=SkillCode.GRASP_FAILED)
-    rows = {
-        row.metric.name: row
-        for row in summarise(
-            [
-                make_trace((True, True), calls=[failed, make_call("Pick[cup_0]")]),
-                make_trace((True, True, True, False), calls=[failed]),
-                make_trace((True,), calls=[make_call("Pick[cup_0]")]),
-            ]
-        )
-    }
+    traces = [
+        make_trace((True, True), calls=[failed, make_call("Pick[cup_0]")]),
+        make_trace((True, True, True, False), calls=[failed]),
+        make_trace((True,), calls=[make_call("Pick[cup_0]")]),
+    ]
+    of_tasks = [
+        replace(trace, episode=replace(trace.episode, episode_id=name))
+        for name, trace in zip("abc", traces, strict=True)
+    ]
+    rows = {row.metric.name: row for row in summarise(of_tasks)}
     assert rows["success_after_failure"].estimate.value == 0.5
     assert rows["success_after_failure"].estimate.n == 2
     assert rows["success_after_failure"].left_out == {"no skill call failed": 1}

@@ -33,7 +33,11 @@ def test_one_bag_is_compared_with_nothing(solved) -> None:
 
 def test_alike_bags_are_one_group_and_nothing_differs(solved) -> None:
     reports = [named(solved, name) for name in "abc"]
-    found = compare(reports, [solved.trace] * 3)
+    episode = solved.trace.episode
+    of_tasks = [
+        replace(solved.trace, episode=replace(episode, episode_id=f"task_{name}")) for name in "abc"
+    ]
+    found = compare(reports, of_tasks)
     (arm,) = found.arms
     assert (arm.bags, found.tests, found.differences) == (("a", "b", "c"), (), ())
     success = next(m for m in arm.metrics if m.metric == "success")
