@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import string
+import weakref
+from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, NoReturn, Self, cast
 
 import gymnasium
 from gymnasium import spaces
+from gymnasium.error import CustomSpaceError
+from gymnasium.vector.utils import create_shared_memory
 from pydantic import JsonValue
 
 from planner.api import load, with_instruction
@@ -27,7 +31,7 @@ from planner.world.hands import hand_states
 from planner.world.house_checks import load_episode
 from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
-from planner.world.skill import CallError, SkillCall, SkillResult
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
@@ -39,17 +43,43 @@ _CHARACTERS = frozenset(string.printable)
 _MAX_OBSERVATION, _MAX_ACTION = 100_000, 1_000
 
 
+class ObservedText(spaces.Text):
+    """A text of an observation.
+
+    Vector environments of processes would read it from shared memory once, when they are made, and
+    never again. So that is refused: they need `shared_memory=False`.
+    """
+
+
+def _refuse_shared_memory(_space: ObservedText, n: int = 1, ctx: object = None) -> NoReturn:  # noqa: ARG001
+    raise CustomSpaceError("texts of an observation need shared_memory=False")
+
+
+create_shared_memory.register(ObservedText, _refuse_shared_memory)
+
+
 class HouseholdEnv(gymnasium.Env[Observation, str]):
     """One agent in an episode, on the embedded simulator or another backend.
 
     An action is a skill call such as `Pick[cup_0]`; a step lasts until the skill ends, and
-    `Done[]` ends the episode. Text that is not a call fails at once and takes no time. An
+    `Done[]` ends the episode. What is not a call fails at once and takes no time. An
     observation has the instruction, the memory's content, what each hand holds, and the last
     result. The reward is the change of percent complete (0 to 1); an episode is truncated after
     20,000 simulation steps.
+
+    A pickled or copied environment is a new one with the same arguments, to be reset.
     """
 
-    metadata = {"render_modes": ["rgb_array"]}  # noqa: RUF012 - as gymnasium has it
+    # A video has one picture for each skill.
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 1}  # noqa: RUF012 - as gymnasium has it
+
+    _arguments: tuple[tuple[Any, ...], dict[str, Any]]
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self:
+        """Keeps the arguments, by which an environment is pickled."""
+        made = super().__new__(cls)
+        made._arguments = (args, kwargs)
+        return made
 
     def __init__(
         self,
@@ -74,8 +104,12 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         Raises:
             PlannerError: for an episode that cannot be loaded, or pictures of a backend without,
                 or an instruction that no rule can read.
-            ValueError: for an agent that the episode lacks.
+            ValueError: for an agent that the episode lacks, or another render mode.
         """
+        modes = self.metadata["render_modes"]
+        if render_mode is not None and render_mode not in modes:
+            listed = ", ".join(modes)
+            raise ValueError(f"render_mode: expected {listed} or None, got {render_mode!r}")
         self._goal: dict[str, JsonValue] | None = None
         if instruction:
             opened = load(episode)
@@ -88,7 +122,7 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         if self._agent not in names:
             raise ValueError(f"agent: expected one of {', '.join(names)}, got {agent!r}")
         self.render_mode = render_mode
-        text = spaces.Text(_MAX_OBSERVATION, min_length=0, charset=_CHARACTERS)
+        text = ObservedText(_MAX_OBSERVATION, min_length=0, charset=_CHARACTERS)
         parts = spaces.Dict(dict.fromkeys(("hands", "instruction", "memory", "result"), text))
         self.observation_space = cast("spaces.Space[Observation]", parts)
         self.action_space = spaces.Text(_MAX_ACTION, min_length=0, charset=_CHARACTERS)
@@ -98,11 +132,24 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         self._run: EpisodeRun | None = None
         self._playing: asyncio.Task[RunResult] | None = None
         self._complete = 0.0
+        # Also runs when the environment is forgotten, and when the program ends.
+        self._free = weakref.finalize(self, _free, self._loop, self._backend)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """The class and the arguments: a simulator that runs cannot be pickled."""
+        args, kwargs = self._arguments
+        return partial(type(self), **kwargs), args
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Observation, dict[str, Any]]:
-        """Restarts the episode; `seed` decides what its file leaves open."""
+        """Restarts the episode; `seed` decides what its file leaves open.
+
+        Raises:
+            PlannerError: if the episode cannot be run.
+            RuntimeError: after `close`.
+        """
+        self._check_open()
         super().reset(seed=seed, options=options)
         self._stop()
         policy = self._policy = _Policy(self._agent)
@@ -118,19 +165,25 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         self._complete = 0.0
         self._playing = self._loop.create_task(self._run.play())
         self._go_on(self._playing)
+        if self._playing.done():
+            self._playing.result()
         return self._observation(""), self._info(None)
 
-    def step(self, action: str) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
+    def step(self, action: object) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
         """Carries out a skill call.
 
         Raises:
             PlannerError: if the simulation fails.
-            RuntimeError: before `reset`, or after the end.
+            RuntimeError: before `reset`, or after the end or `close`.
         """
+        self._check_open()
         playing = self._playing
         if self._run is None or playing is None or playing.done():
             raise RuntimeError("call reset() before step()")
         try:
+            if not isinstance(action, str):
+                words = f"an action is a text such as Pick[cup_0], not {type(action).__name__}"
+                raise CallError(SkillCode.UNPARSABLE, words)
             call = parse_call(action)
         except CallError as error:
             result = SkillResult.failure(error.code, f"{error}.")
@@ -150,18 +203,22 @@ class HouseholdEnv(gymnasium.Env[Observation, str]):
         )
 
     def render(self) -> RgbImage | None:
-        """The agent's current camera image; None without a `render_mode`."""
+        """The agent's current camera image, H x W x 3; None without a `render_mode`."""
+        self._check_open()
         if self.render_mode is None or self._run is None:
             return None
         frame = self._backend.observe(self._agent, ("hand",)).cameras.get("hand")
         return None if frame is None else frame.rgb
 
     def close(self) -> None:
-        """Ends the episode and frees the simulator."""
-        self._stop()
-        if not self._loop.is_closed():
-            self._loop.close()
-            self._backend.close()
+        """Ends the episode and frees the simulator; again has no effect."""
+        self._playing = None
+        self._free()
+        super().close()
+
+    def _check_open(self) -> None:
+        if not self._free.alive:
+            raise RuntimeError("the environment is closed")
 
     def _go_on(self, playing: asyncio.Task[RunResult]) -> None:
         """Runs until the next action is needed, or the end."""
@@ -246,6 +303,16 @@ def _made(name: str, *, pictures: bool) -> Backend:
     if name == "embedded":
         return EmbeddedBackend(EmbeddedOptions() if pictures else EmbeddedOptions(renderer="none"))
     return make_backend(name)
+
+
+def _free(loop: asyncio.AbstractEventLoop, backend: Backend) -> None:
+    pending = asyncio.all_tasks(loop)
+    for task in pending:
+        task.cancel()
+    if pending:
+        loop.run_until_complete(asyncio.wait(pending))
+    loop.close()
+    backend.close()
 
 
 def _printable(text: str) -> str:
