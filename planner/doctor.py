@@ -32,10 +32,9 @@ from planner.world.share import is_source_tree
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
 _HABITAT_PYTHON = "PLANNER_HABITAT_PYTHON"
-_HABITAT_TRIAL = (
-    "import habitat_sim as h; "
-    "print(f'version {h.__version__}' + ('' if h.built_with_bullet else ', without Bullet'))"
-)
+# Another Python has none of our packages, so the file is run as it is.
+_HABITAT_TRIAL = "import runpy; runpy.run_path({worker!r})['draw_once']()"
+_QUIET = {"MAGNUM_LOG": "quiet", "HABITAT_SIM_LOG": "quiet"}
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
     "local",
@@ -170,7 +169,8 @@ def trial(code: str, *, python: str = sys.executable, **environment: str) -> Tri
     if done.returncode == 0:
         return Trial(True, _last_line(done.stdout))
     if done.returncode < 0:
-        return Trial(False, f"crashed with signal {-done.returncode}")
+        last = _last_line(done.stderr)
+        return Trial(False, f"crashed with signal {-done.returncode}" + (last and f": {last}"))
     return Trial(False, _last_line(done.stderr))
 
 
@@ -328,14 +328,16 @@ def _extras() -> Iterable[Finding]:
 def _habitat_sim(python: str) -> Finding:
     """habitat-sim is on no package index; it may be in the environment of another Python."""
     title, cure = "habitat-sim (for backend:=habitat)", "see docs/habitat.md"
-    if not python:
-        if find_spec("habitat_sim") is not None:
-            return Finding(title, Status.PRESENT, "in this environment")
+    is_here = not python and find_spec("habitat_sim") is not None
+    if not python and not is_here:
         detail = f"neither in this environment nor in one that {_HABITAT_PYTHON} names"
         return Finding(title, Status.ABSENT, detail, cure)
-    named = f"{_HABITAT_PYTHON}={python}"
+    named = "in this environment" if is_here else f"{_HABITAT_PYTHON}={python}"
+    bridge = find_spec("sim_bridge")
+    worker = Path(bridge.origin if bridge and bridge.origin else "").parent / "habitat/worker.py"
+    code = _HABITAT_TRIAL.format(worker=str(worker))
     try:
-        answer = trial(_HABITAT_TRIAL, python=python)
+        answer = trial(code, python=python or sys.executable, **_QUIET)
     except OSError as error:
         return Finding(title, Status.ABSENT, f"{named} cannot be run: {error.strerror}", cure)
     status = Status.PRESENT if answer.worked else Status.ABSENT

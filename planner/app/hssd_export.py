@@ -1,4 +1,4 @@
-"""Houses that were read from HSSD, for Habitat with HSSD's own meshes.
+"""Houses that were read from HSSD or another scene data set, for Habitat with its own meshes.
 
 The reader knows no simulator, and the simulator's writer no data set; here both are at hand.
 """
@@ -9,7 +9,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset
 from planner.houses.hssd.scene import HssdBody, read_scene, scene_of
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
@@ -20,15 +20,16 @@ from sim_bridge.habitat.dataset.writer import read_dataset
 
 
 def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:
-    """Writes a house that was read from HSSD as a dataset that shows HSSD's own meshes.
+    """Writes a house that was read from a scene as a dataset that shows that scene's own meshes.
 
     Raises:
         PlannerError: where the download is not there.
         FileError: where the house is not of one of its scenes as it is now, or something cannot
             be read or written.
     """
-    scene_id, storey = scene_of(house.name)
-    scene = read_scene(HssdDataset(scenes), scene_id, default_catalogue(), storey)
+    dataset = HssdDataset(scenes, is_partnr=house.name.startswith(HOUSE_PREFIX))
+    scene_id, storey = scene_of(house.name, dataset.prefix)
+    scene = read_scene(dataset, scene_id, default_catalogue(), storey)
     if scene.house != house:
         reason = "is not what is read from the scene now: import it anew"
         raise FileError(house.name, "furniture", reason)
@@ -53,7 +54,15 @@ def _foreign(body: HssdBody) -> ForeignBody:
         "non_uniform_scale": list(placed.non_uniform_scale),
         "translation_origin": "asset_local" if body.is_asset_local else "COM",
     }
-    return ForeignBody(body.config, placed.translation, entry, body.joints)
+    template = body.template
+    return ForeignBody(
+        template.path,
+        template.document(),
+        template.is_articulated,
+        placed.translation,
+        entry,
+        body.joints,
+    )
 
 
 def export_once(house: House, scenes: Path, folder: Path) -> bool:

@@ -66,7 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--scenes",
         type=Path,
         metavar="DIR",
-        help="habitat: a downloaded HSSD, whose own meshes a house of it is shown with",
+        help="habitat: the scene data set that it was read from, whose own meshes are shown",
     )
 
     add_import_arguments(

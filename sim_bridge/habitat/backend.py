@@ -108,6 +108,9 @@ class HabitatBackend(KinematicBackend):
             self._next_scene = None
 
     def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
+        if self._settings.dataset:
+            # A wrong path is told before habitat-sim is started, which takes seconds.
+            self._house_data(house)
         self._revive()
         known = self._house_data(house)
         world = KinematicWorld(known.ground, episode, seed, self._catalogue, self._options)

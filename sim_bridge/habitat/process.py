@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from planner.world.errors import PlannerError
-from sim_bridge.habitat.worker import WireError, receive, send
+from sim_bridge.habitat.worker import NO_BULLET, WireError, receive, send, too_old
 
 WORKER = Path(__file__).with_name("worker.py")
 INSTALL = "docs/habitat.md tells how to get it"
@@ -131,8 +131,7 @@ class HabitatProcess:
         self._socket = ours
         try:
             self.about = self.ask("hello")
-            if not self.about.get("bullet"):
-                raise HabitatError(f"the habitat_sim of {python} has no Bullet; {INSTALL}")
+            _check_about(python, self.about)
         except PlannerError:
             self.close()
             raise
@@ -215,6 +214,13 @@ class HabitatProcess:
         # Pictures that refer to the memory keep it until the last of them is gone.
         with contextlib.suppress(BufferError):
             self.memory.close()
+
+
+def _check_about(python: str, about: Mapping[str, object]) -> None:
+    """Refuses a habitat-sim that cannot do what is asked of it."""
+    reason = too_old(str(about.get("version", ""))) or ("" if about.get("bullet") else NO_BULLET)
+    if reason:
+        raise HabitatError(f"the habitat_sim of {python} {reason}; {INSTALL}")
 
 
 def _shared_file(size: int) -> BinaryIO:

@@ -14,6 +14,7 @@ import json
 import math
 import mmap
 import os
+import re
 import socket
 import struct
 import sys
@@ -46,6 +47,18 @@ _LIGHTS = (
     ),
     ((0.35, -0.8, -0.5, 0.0), 0.4, "Global"),
 )
+
+
+OLDEST_VERSION = (0, 3, 3)
+NO_BULLET = "has no Bullet"
+
+
+def too_old(version: str) -> str:
+    """Why a version of habitat-sim cannot be used; "" if it can, or is no number."""
+    known = re.match(r"(\d+)\.(\d+)\.(\d+)", version)
+    if known is None or tuple(map(int, known.groups())) >= OLDEST_VERSION:
+        return ""
+    return f"is version {version}, older than {'.'.join(map(str, OLDEST_VERSION))}"
 
 
 class WireError(Exception):
@@ -470,6 +483,30 @@ class Simulation:
         if self._sim is not None:
             self._sim.close()
             self._sim = None
+
+
+def draw_once() -> None:
+    """Draws one small picture of an empty scene, and prints version and device.
+
+    Where it cannot draw, such as without an EGL device, habitat-sim ends the process.
+    """
+    import habitat_sim as hsim
+
+    reason = too_old(hsim.__version__) or ("" if hsim.built_with_bullet else NO_BULLET)
+    if reason:
+        raise SystemExit(f"habitat_sim {reason}")
+    settings = hsim.SimulatorConfiguration()
+    settings.scene_id = "NONE"
+    settings.gpu_device_id = graphics_device(None)
+    camera = hsim.CameraSensorSpec()
+    camera.uuid, camera.resolution = "trial", [8, 8]
+    agent = hsim.agent.AgentConfiguration()
+    agent.sensor_specifications, agent.action_space = [camera], {}
+    simulator = hsim.Simulator(hsim.Configuration(settings, [agent]))
+    simulator.get_sensor_observations(0)
+    simulator.close()
+    device = "the CPU" if settings.gpu_device_id < 0 else f"GPU {settings.gpu_device_id}"
+    print(f"version {hsim.__version__}, draws on {device}", flush=True)
 
 
 def serve(connection: socket.socket, make: Callable[[], Any]) -> None:

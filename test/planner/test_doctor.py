@@ -1,5 +1,6 @@
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -46,20 +47,52 @@ def test_this_environment_has_what_the_core_needs(capsys: pytest.CaptureFixture[
     assert set(found) >= {f"extra {name}" for name in doctor._EXTRAS}
 
 
+# Stands in for habitat-sim: the names that the trial uses, and nothing drawn.
+_PRETEND_HABITAT = """
+from types import SimpleNamespace as _Any
+__version__ = '0.3.4'
+built_with_bullet = True
+SimulatorConfiguration = CameraSensorSpec = _Any
+agent = _Any(AgentConfiguration=_Any)
+Configuration = lambda settings, agents: (settings, agents)
+class Simulator:
+    def __init__(self, configuration): assert configuration[0].scene_id == 'NONE'
+    def get_sensor_observations(self, number): return {}
+    def close(self): pass
+"""
+_NO_EGL = """
+def Simulator(configuration):
+    import os, sys
+    print('unable to find an EGL device', file=sys.stderr, flush=True)
+    os.abort()
+"""
+
+
 def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "find_spec", lambda _name: None)
+    monkeypatch.setattr(
+        doctor, "find_spec", lambda name: None if name == "habitat_sim" else find_spec(name)
+    )
     monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)
     (habitat,) = [row for row in doctor._extras() if row.part.startswith("habitat-sim")]
     assert (habitat.status, habitat.cure) == (Status.ABSENT, "see docs/habitat.md")
     module = tmp_path / "habitat_sim.py"
-    module.write_text("__version__ = '0.3.4'\nbuilt_with_bullet = True\n")
     python = tmp_path / "python"
-    for body, status, detail in (
-        (f'cd {tmp_path}; exec {sys.executable} "$@"', Status.PRESENT, "version 0.3.4"),
-        (f'exec {sys.executable} "$@"', Status.ABSENT, "No module named 'habitat_sim'"),
+    here = f'cd {tmp_path}; exec {sys.executable} "$@"'
+    for body, text, status, detail in (
+        (here, _PRETEND_HABITAT, Status.PRESENT, "version 0.3.4, draws on "),
+        (here, _PRETEND_HABITAT.replace("0.3.4", "0.3.2"), Status.ABSENT, "older than 0.3.3"),
+        (here, _PRETEND_HABITAT.replace("= True", "= False"), Status.ABSENT, "has no Bullet"),
+        (here, _PRETEND_HABITAT + _NO_EGL, Status.ABSENT, "unable to find an EGL device"),
+        (
+            f'exec {sys.executable} "$@"',
+            _PRETEND_HABITAT,
+            Status.ABSENT,
+            "No module named 'habitat_sim'",
+        ),
     ):
+        module.write_text(text)
         python.write_text(f"#!/bin/sh\n{body}\n")
         python.chmod(0o755)
         monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(python))

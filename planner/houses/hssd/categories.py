@@ -7,7 +7,8 @@ import re
 from itertools import chain
 from pathlib import Path
 
-from planner.houses.hssd.dataset import HssdDataset, refuse_pointer
+from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.files import refuse_pointer
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError
 from planner.world.files import read_lines

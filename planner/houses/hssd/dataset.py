@@ -6,12 +6,13 @@ import re
 from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from planner.houses.hssd.files import Lenient, read_json
+from planner.houses.hssd.handles import Attributes, TemplateEntry, Templates
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import parse_json, parse_model, read_text
 
 PARTNR_CONFIG = "hssd-hab-partnr.scene_dataset_config.json"
 _HOW = (
@@ -20,22 +21,15 @@ _HOW = (
 )
 _CONFIG, _AO_CONFIG = ".scene_dataset_config.json", ".ao_config.json"
 HOUSE_PREFIX = "hssd-"
-_LARGEST_JSON_BYTES = 64 << 20
-_LFS = b"version https://git-lfs"
 
 
-class Lenient(BaseModel):
-    """A record in a third-party file; unknown fields are ignored."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
-
-
-ModelT = TypeVar("ModelT", bound=BaseModel)
 _Globs = Annotated[dict[str, list[str]], Field(max_length=20)]
 
 
 class _Paths(Lenient):
-    paths: _Globs = {}
+    paths: _Globs = Field(default_factory=dict)
+    default_attributes: Attributes = Field(default_factory=dict)
+    configs: Annotated[tuple[TemplateEntry, ...], Field(max_length=10_000)] = ()
 
 
 class _Config(Lenient):
@@ -62,6 +56,8 @@ class HssdDataset:
             FileError: if it cannot be read.
         """
         self.is_partnr = is_partnr
+        # Patterns of other folders, which are not read.
+        self.outside: set[str] = set()
         self.path = path = _config_in(config, is_partnr) if config.is_dir() else config
         if not path.is_file():
             others = ", ".join(found.name for found in sorted(path.parent.glob(f"*{_CONFIG}")))
@@ -89,26 +85,24 @@ class HssdDataset:
         return self._index(found, ".semantic_config.json")
 
     @cached_property
-    def stages(self) -> dict[str, Path]:
-        """The stages by name."""
-        return self._index(self._config.stages, ".stage_config.json")
+    def stages(self) -> Templates:
+        """The stages."""
+        return self._templates(self._config.stages, ".stage_config.json")
 
     @cached_property
-    def objects(self) -> dict[str, Path]:
-        """The rigid templates by name."""
-        return self._index(self._config.objects, ".object_config.json")
+    def objects(self) -> Templates:
+        """The rigid templates."""
+        return self._templates(self._config.objects, ".object_config.json")
 
     @cached_property
-    def articulated(self) -> dict[str, Path]:
-        """The articulated templates by name."""
+    def articulated(self) -> Templates:
+        """The articulated templates."""
         known = self._config.articulated_objects
-        found = self._index(known, _AO_CONFIG)
         # Data sets may list the URDFs instead, with the configurations beside them.
-        for urdf in self._files(known, ".urdf", ".urdf"):
-            config = urdf.with_name(urdf.stem + _AO_CONFIG)
-            if config.is_file():
-                found.setdefault(urdf.stem, config)
-        return found
+        urdfs = self._files(known, ".urdf", ".urdf")
+        beside = (urdf.with_name(urdf.stem + _AO_CONFIG) for urdf in urdfs)
+        files = [*self._files(known, _AO_CONFIG), *(path for path in beside if path.is_file())]
+        return Templates(self.path, files, (), known.default_attributes, known.configs)
 
     def scene(self, scene_id: str) -> Path:
         """The file of a scene.
@@ -119,7 +113,8 @@ class HssdDataset:
         found = self.scenes.get(scene_id)
         if found is None:
             known = ", ".join(sorted(self.scenes)[:5]) or "none at all"
-            reason = f"has no scene {scene_id!r}, but {known}; {_HOW}"
+            how = f"; {_HOW}" if self.is_partnr else ""
+            reason = f"has no scene {scene_id!r}, but {known}{how}"
             raise FileError(self.path, "scene_instances", reason)
         return found
 
@@ -154,7 +149,11 @@ class HssdDataset:
     def bare_urdfs(self) -> frozenset[str]:
         """The articulated templates without a configuration, and so without receptacles."""
         found = self._files(self._config.articulated_objects, ".urdf", ".urdf")
-        return frozenset(file.stem for file in found) - self.articulated.keys()
+        return frozenset(file.stem for file in found) - self.articulated.stems
+
+    def _templates(self, paths: _Paths, ending: str) -> Templates:
+        files, meshes = self._files(paths, ending), self._files(paths, ".glb", ".glb")
+        return Templates(self.path, files, meshes, paths.default_attributes, paths.configs)
 
     def _index(self, paths: _Paths, ending: str) -> dict[str, Path]:
         found: dict[str, Path] = {}
@@ -166,7 +165,10 @@ class HssdDataset:
         for pattern in paths.paths.get(kind, []):
             parts = Path(pattern).parts
             if ".." in parts or Path(pattern).is_absolute():
-                raise FileError(self.path, "paths", f"{pattern!r} leads out of the dataset")
+                if self.is_partnr:
+                    raise FileError(self.path, "paths", f"{pattern!r} leads out of the dataset")
+                self.outside.add(pattern)
+                continue
             if not parts or any("**" in part and part != "**" for part in parts):
                 reason = f"expected a pattern of paths in the dataset, got {pattern!r}"
                 raise FileError(self.path, "paths", reason)
@@ -185,24 +187,3 @@ def _config_in(folder: Path, is_partnr: bool) -> Path:
         return found[0]
     names = ", ".join(path.name for path in found) or "none"
     raise PlannerError(f"{folder}: expected one *{_CONFIG}, or its name; there are: {names}")
-
-
-def read_json(path: Path, model: type[ModelT]) -> ModelT:
-    """Reads a JSON file of the dataset.
-
-    Raises:
-        FileError: if it is invalid, or only a Git LFS pointer.
-    """
-    text = read_text(path, _LARGEST_JSON_BYTES)
-    refuse_pointer(path, text.encode())
-    return parse_model(parse_json(text, path, max_chars=_LARGEST_JSON_BYTES), model, path)
-
-
-def refuse_pointer(path: Path, content: bytes) -> None:
-    """Refuses the pointer that Git LFS leaves in place of a file that was not fetched.
-
-    Raises:
-        FileError: for such a pointer.
-    """
-    if content.startswith(_LFS):
-        raise FileError(path, "", "is only Git LFS's note of the file: run `git lfs pull` there")

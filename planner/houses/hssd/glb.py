@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from planner.houses.hssd.dataset import Lenient, refuse_pointer
+from planner.houses.hssd.files import Lenient, refuse_pointer
 from planner.houses.hssd.transforms import Number3, Wxyz, box_corners, matrix_of
 from planner.world.errors import FileError
 from planner.world.files import parse_json, parse_model, read_bytes

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.houses.hssd.glb import bounds_of
+from planner.houses.hssd.handles import Template
 from planner.houses.hssd.templates import mesh_file, read_object
 from planner.houses.hssd.transforms import TO_OURS, box_corners
 from planner.world.errors import FileError
@@ -74,8 +75,9 @@ class Movables:
         config = self._configs.get(model)
         if config is None:
             return None
-        template = read_object(config)
-        file = mesh_file(config, template)
+        named = Template(model, config)
+        template = read_object(named)
+        file = mesh_file(named, template)
         bounds = bounds_of(file)
         turn = TO_OURS @ template.sizes(np.ones(3)) @ template.turn_of_mesh()
         corners = box_corners(bounds.low, bounds.high) @ turn.T

@@ -13,7 +13,7 @@ import shapely
 from pydantic import Field, ValidationError
 from shapely.geometry import Polygon
 
-from planner.houses.hssd.dataset import Lenient, read_json
+from planner.houses.hssd.files import Lenient, read_json
 from planner.houses.hssd.naming import free_name, slug
 from planner.houses.hssd.transforms import Number3
 from planner.world.catalogue import Catalogue

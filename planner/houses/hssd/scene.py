@@ -11,8 +11,10 @@ import numpy as np
 from pydantic import ValidationError
 
 from planner.houses.hssd.categories import class_by_name, furniture_classes, object_classes
-from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset, read_json
+from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset
+from planner.houses.hssd.files import read_json
 from planner.houses.hssd.glb import NoGlbError, bounds_of, triangles_of
+from planner.houses.hssd.handles import Template, Templates
 from planner.houses.hssd.naming import PieceName, handles_of, piece_names
 from planner.houses.hssd.parts import link_place, room_of, shells_of, usable_receptacles
 from planner.houses.hssd.passages import passages
@@ -46,14 +48,14 @@ class HssdBody:
     """A body in the scene.
 
     Attributes:
-        config: its template.
+        template: what it is made of.
         placed: its entry in the scene.
         is_asset_local: whether the entry places its mesh's origin; otherwise its middle.
         piece: our piece of furniture for it; "" for scenery.
         joints: our name for each joint of that piece, by the data set's.
     """
 
-    config: Path
+    template: Template
     placed: Placed
     is_asset_local: bool
     piece: str = ""
@@ -159,15 +161,20 @@ def house_name(prefix: str, scene_id: str, storey: Storey) -> str:
     return f"{prefix}{scene_id}" + ("" if storey.is_main else f"{_STOREY}{storey.number}")
 
 
-def scene_of(house: str) -> tuple[str, int | None]:
+def scene_of(house: str, prefix: str = HOUSE_PREFIX) -> tuple[str, int | None]:
     """The scene and storey of a house's name; the storey is None for the main one.
+
+    Args:
+        house: the name.
+        prefix: of the data set's houses.
 
     Raises:
         FileError: if it is not a name that `house_name` makes.
     """
-    scene_id, storey, number = house.removeprefix(HOUSE_PREFIX).partition(_STOREY)
-    if not house.startswith(HOUSE_PREFIX) or (storey and not number.isdecimal()):
-        raise FileError(house, "name", "is not an HSSD house: --scenes is for those only")
+    scene_id, storey, number = house.removeprefix(prefix).partition(_STOREY)
+    if not house.startswith(prefix) or (storey and not number.isdecimal()):
+        reason = f"is not of this data set, whose houses are {prefix}SCENE: --scenes is for those"
+        raise FileError(house, "name", reason)
     return scene_id, int(number) if storey else None
 
 
@@ -204,6 +211,8 @@ class _Reading:
         opening = [*self._articulated(usable)]
         bodies = [*sorted(rigid, key=_handle_of), *sorted(opening, key=_handle_of)]
         words = [(body.handle, self._class_of(body.model, classes)) for body in bodies]
+        for pattern in sorted(self.dataset.outside):
+            self.left_out.append(f"{pattern} leads out of the data set and is not read")
         self.names = piece_names([(handle, word) for handle, word in words if word is not None])
         for body, (handle, word) in zip(bodies, words, strict=True):
             if word is None:
@@ -234,7 +243,7 @@ class _Reading:
         Heights are Habitat's.
         """
         stage = self.stage()
-        mesh = mesh_file(stage.config, read_object(stage.config))
+        mesh = mesh_file(stage.template, read_object(stage.template))
         matrix, place = self._stage_pose(stage)
         bounds = bounds_of(mesh)
         triangles = triangles_of(mesh)
@@ -243,7 +252,7 @@ class _Reading:
 
     @staticmethod
     def _stage_pose(stage: HssdBody) -> tuple[FloatArray, FloatArray]:
-        instance, template = stage.placed, read_object(stage.config)
+        instance, template = stage.placed, read_object(stage.template)
         sizes = template.sizes(instance.factors())
         matrix = TO_OURS @ instance.turn() @ sizes @ template.turn_of_mesh()
         return matrix, TO_OURS @ np.array(instance.translation)
@@ -251,17 +260,17 @@ class _Reading:
     def stage(self) -> HssdBody:
         """The structure."""
         instance = self.scene.stage_instance
-        config = self.dataset.stages.get(instance.name)
-        if config is None:
+        template = self.dataset.stages.find(instance.template_name)
+        if template is None:
             where = "stage_instance.template_name"
             raise FileError(self.path, where, f"there is no stage {instance.name!r}")
-        return HssdBody(config, instance, self._is_asset_local(instance))
+        return HssdBody(template, instance, self._is_asset_local(instance))
 
     def doors(self) -> tuple[Door, ...]:
         """The passages between the rooms."""
         stage = self.stage()
         try:
-            triangles = triangles_of(mesh_file(stage.config, read_object(stage.config)))
+            triangles = triangles_of(mesh_file(stage.template, read_object(stage.template)))
         except NoGlbError as error:
             self.left_out.append(f"the stage's mesh: {error}: passages are not known")
             return ()
@@ -291,9 +300,9 @@ class _Reading:
             read_object,
             usable,
         )
-        for handle, instance, config, template, kept in rigid:
+        for handle, instance, named, template, kept in rigid:
             try:
-                bounds = bounds_of(mesh_file(config, template))
+                bounds = bounds_of(mesh_file(named, template))
             except NoGlbError as error:
                 self.left_out.append(f"{handle}: {error}")
                 continue
@@ -324,9 +333,9 @@ class _Reading:
             read_articulated,
             usable,
         )
-        for handle, instance, config, template, kept in articulated:
+        for handle, instance, named, template, kept in articulated:
             try:
-                links = read_urdf(config.parent / template.urdf_filepath)
+                links = read_urdf(named.folder / template.urdf_filepath)
             except NoGlbError as error:
                 self.left_out.append(f"{handle}: {error}")
                 continue
@@ -335,13 +344,13 @@ class _Reading:
             place = TO_OURS @ np.array(instance.translation) - (0.0, 0.0, self.regions.floor_m)
             shells = tuple(shells_of(links, turn * size, place))
             if not shells:
-                raise FileError(config, "urdf_filepath", "its links have no meshes")
+                raise FileError(named.path, "urdf_filepath", "its links have no meshes")
             yield _Body(
                 handle=handle,
                 model=instance.name,
                 shells=shells,
                 places=tuple(
-                    link_place(item, links, turn * size, place, handle, usable, config)
+                    link_place(item, links, turn * size, place, handle, usable, named.path)
                     for item in kept
                 ),
                 front=turn @ (0.0, 0.0, -1.0),
@@ -351,30 +360,27 @@ class _Reading:
         self,
         what: str,
         instances: Sequence[Placed],
-        known: Mapping[str, Path],
-        read: Callable[[Path], TemplateT],
+        known: Templates,
+        read: Callable[[Template], TemplateT],
         usable: ReceptacleFilter,
-    ) -> Iterator[tuple[str, Placed, Path, TemplateT, list[Receptacle]]]:
+    ) -> Iterator[tuple[str, Placed, Template, TemplateT, list[Receptacle]]]:
         """Instances with usable receptacles, and their templates; counts the others."""
         for handle, instance in handles_of(instances):
-            config = known.get(instance.name)
-            if config is None and instance.name in self.dataset.bare_urdfs:
+            named = known.find(instance.template_name)
+            if named is None and instance.name in self.dataset.bare_urdfs:
                 self.plain += 1
                 continue
-            if config is None:
+            if named is None:
                 reason = f"there is no object {instance.name!r}"
                 raise FileError(self.path, f"{what}.{handle}", reason)
-            self.bodies[handle] = HssdBody(config, instance, self._is_asset_local(instance))
-            template = read(config)
-            try:
-                found = receptacles_of(config, template.user_defined)
-            except NoGlbError as error:
-                self.left_out.append(f"{handle}: a receptacle: {error}")
-                continue
+            self.bodies[handle] = HssdBody(named, instance, self._is_asset_local(instance))
+            template = read(named)
+            found, unread = receptacles_of(named.path, template.user_defined)
+            self.left_out += [f"{handle}: a receptacle: {reason}" for reason in unread]
             kept = usable_receptacles(handle, found, usable)
             if kept:
-                yield handle, instance, config, template, kept
-            else:
+                yield handle, instance, named, template, kept
+            elif not unread:
                 self.plain += 1
 
     def _is_asset_local(self, instance: Placed) -> bool:

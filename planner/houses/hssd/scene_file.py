@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from planner.houses.hssd.dataset import Lenient
+from planner.houses.hssd.files import Lenient
 from planner.houses.hssd.transforms import Placed
 
 _MAX_INSTANCES = 5_000

@@ -9,8 +9,9 @@ from typing import Annotated
 import numpy as np
 from pydantic import Field, JsonValue
 
-from planner.houses.hssd.dataset import Lenient, read_json
-from planner.houses.hssd.glb import mesh_corners
+from planner.houses.hssd.files import Lenient
+from planner.houses.hssd.glb import NoGlbError, mesh_corners
+from planner.houses.hssd.handles import Template
 from planner.houses.hssd.transforms import (
     Factor,
     Number3,
@@ -61,13 +62,14 @@ class Receptacle:
     link: str | None
 
 
-def receptacles_of(config: Path, user_defined: _UserDefined) -> list[Receptacle]:
-    """The receptacles of a template, named as habitat-lab names them.
+def receptacles_of(config: Path, user_defined: _UserDefined) -> tuple[list[Receptacle], list[str]]:
+    """The receptacles of a template, named as habitat-lab names them, and what cannot be read.
 
     Raises:
         FileError: if one is not as documented, or its mesh is missing.
     """
     found: list[Receptacle] = []
+    unread: list[str] = []
     for key, value in user_defined.items():
         if not key.startswith(_PREFIX):
             continue
@@ -81,39 +83,44 @@ def receptacles_of(config: Path, user_defined: _UserDefined) -> list[Receptacle]
             found.append(Receptacle(name, corners + note.position, note.parent_link))
         elif _MESH in key:
             mesh = config.parent / _beside(note.mesh_filepath, config, key)
+            try:
+                parts = list(mesh_corners(mesh))
+            except NoGlbError as error:
+                unread.append(f"{name}: {error}")
+                continue
             found += [
                 Receptacle(f"{name}.{index:04d}", corners, note.parent_link)
-                for index, corners in enumerate(mesh_corners(mesh))
+                for index, corners in enumerate(parts)
             ]
         else:
             raise FileError(config, f"user_defined.{key}", "is neither a box nor a mesh")
-    return found
+    return found, unread
 
 
-def read_object(config: Path) -> ObjectTemplate:
-    """A rigid template.
+def read_object(template: Template) -> ObjectTemplate:
+    """A rigid template, or a stage.
 
     Raises:
         FileError: if it is not as documented.
     """
-    template = read_json(config, ObjectTemplate)
-    if not np.linalg.norm(np.cross(template.up, template.front)) > 0.0:
-        raise FileError(config, "front", "lies along up")
-    return template
+    found = parse_model(template.document(), ObjectTemplate, template.path)
+    if not np.linalg.norm(np.cross(found.up, found.front)) > 0.0:
+        raise FileError(template.path, "front", "lies along up")
+    return found
 
 
-def mesh_file(config: Path, template: ObjectTemplate) -> Path:
+def mesh_file(template: Template, read: ObjectTemplate) -> Path:
     """The mesh of a rigid template."""
-    return config.parent / _beside(template.render_asset, config, "render_asset")
+    return template.folder / _beside(read.render_asset, template.path, "render_asset")
 
 
-def read_articulated(config: Path) -> ArticulatedTemplate:
+def read_articulated(template: Template) -> ArticulatedTemplate:
     """An articulated template.
 
     Raises:
         FileError: if it is not as documented.
     """
-    return read_json(config, ArticulatedTemplate)
+    return parse_model(template.document(), ArticulatedTemplate, template.path)
 
 
 def _beside(name: str | None, config: Path, field: str) -> str:

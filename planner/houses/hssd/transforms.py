@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 from pydantic import AfterValidator, Field
 
-from planner.houses.hssd.dataset import Lenient
+from planner.houses.hssd.files import Lenient
 from planner.world.geometry import FloatArray
 
 MAX_DISTANCE_M = 1000.0

@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from planner.houses.hssd.dataset import refuse_pointer
+from planner.houses.hssd.files import refuse_pointer
 from planner.houses.hssd.glb import bounds_of
 from planner.houses.hssd.transforms import MAX_DISTANCE_M, box_corners
 from planner.world.errors import FileError

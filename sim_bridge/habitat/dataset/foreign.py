@@ -41,13 +41,17 @@ class ForeignBody:
     """A body of a scene.
 
     Attributes:
-        config: its template.
+        config: the file to name in errors; the paths of its assets are relative to its folder.
+        document: the attributes of its template.
+        is_articulated: whether it has joints.
         translation: its position in the scene, in Habitat's axes.
         entry: its rotation, scales, and the origin of the translation.
         joints: our name of each of its joints, by the original name.
     """
 
     config: Path
+    document: Mapping[str, object]
+    is_articulated: bool
     translation: Vec3
     entry: Mapping[str, object]
     joints: Mapping[str, str] = field(default_factory=dict)
@@ -82,21 +86,20 @@ def export_foreign(house: House, scene: ForeignScene, directory: Path) -> Habita
         raise FileError(house.name, "furniture", f"{missing[0]} is not in the scene")
     make_way(directory)
     stage = directory / stage_path(house)
-    write_file(stage, configs.json_bytes(_with_their_files(scene.stage.config)))
+    write_file(stage, configs.json_bytes(_with_their_files(scene.stage)))
     bodies: list[configs.Document] = []
     articulated: list[configs.Document] = []
     for semantic_id, piece in enumerate(house.furniture, 1):
         body = scene.furniture[piece.name]
         entry = {"template_name": piece_path(piece), **_on_our_floor(body, scene.floor_m)}
-        is_articulated = body.config.name.endswith(".ao_config.json")
-        if is_articulated != bool(piece.joints):
+        if body.is_articulated != bool(piece.joints):
             reason = "opens in one of scene and house only"
             raise FileError(house.name, f"furniture.{piece.name}", reason)
-        if is_articulated:
+        if body.is_articulated:
             _write_articulated(piece, body, semantic_id, directory)
             articulated.append({**entry, "fixed_base": True})
         else:
-            document = {**_with_their_files(body.config), "semantic_id": semantic_id}
+            document = {**_with_their_files(body), "semantic_id": semantic_id}
             write_file(directory / piece_path(piece), configs.json_bytes(document))
             bodies.append({**entry, "motion_type": "STATIC"})
     for number, body in enumerate(scene.others):
@@ -127,25 +130,25 @@ def is_foreign(dataset: HabitatDataset) -> bool:
 def _scenery(number: int, body: ForeignBody, floor_m: float, directory: Path) -> configs.Document:
     """A body that our house lacks; articulated ones stay closed, as no agent can open them."""
     name, placed = f"scenery-{number}", _on_our_floor(body, floor_m)
-    if body.config.name.endswith(".ao_config.json"):
+    if body.is_articulated:
         path = f"{configs.ARTICULATED}/{name}/{name}.ao_config.json"
-        document = {**_with_their_files(body.config), "semantic_id": 0, "base_type": "fixed"}
+        document = {**_with_their_files(body), "semantic_id": 0, "base_type": "fixed"}
         entry = {"template_name": path, **placed, "fixed_base": True}
     else:
         path = f"{configs.OBJECTS}/{name}.object_config.json"
-        document = {**_with_their_files(body.config), "semantic_id": 0}
+        document = {**_with_their_files(body), "semantic_id": 0}
         entry = {"template_name": path, **placed, "motion_type": "STATIC"}
     write_file(directory / path, configs.json_bytes(document))
     return entry
 
 
-def _with_their_files(config: Path) -> configs.Document:
+def _with_their_files(body: ForeignBody) -> configs.Document:
     """An original template with absolute file paths."""
-    document = _read(config)
+    document: configs.Document = dict(body.document)
     for name in _FILES:
         asset = document.get(name)
         if isinstance(asset, str) and asset:
-            document[name] = str((config.parent / asset).resolve())
+            document[name] = str((body.config.parent / asset).resolve())
     document["user_defined"] = {}
     return document
 
@@ -154,7 +157,7 @@ def _write_articulated(
     piece: Furniture, body: ForeignBody, semantic_id: int, directory: Path
 ) -> None:
     """The URDF with our names of the moving joints and links, and its configuration."""
-    document = _read(body.config)
+    document = body.document
     theirs = body.config.parent / str(document.get("urdf_filepath", ""))
     config = directory / piece_path(piece)
     urdf = config.parent / f"{piece.name}.urdf"

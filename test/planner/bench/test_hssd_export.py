@@ -84,7 +84,7 @@ def test_another_house_is_refused(
     places: tuple[Path, Path], small_house: House, tmp_path: Path
 ) -> None:
     scenes, file = places
-    with pytest.raises(FileError, match="is not an HSSD house"):
+    with pytest.raises(FileError, match="is not of this data set, whose houses are hssd"):
         export_hssd(small_house, scenes, tmp_path / "a")
     changed = load_house(file).model_copy(update={"furniture": ()})
     with pytest.raises(FileError, match="import it anew"):

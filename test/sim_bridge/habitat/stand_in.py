@@ -3,7 +3,7 @@
 It draws grey, its rays meet nothing and its floor is all one; only `hits`, and with the order
 "meshes" `rays`, ask the meshes of furniture and things in the dataset, with what opens closed or
 wide open. What it is to do, or to do wrong, stands in the file that STAND_IN_ORDERS names: JSON of
-requests and one of abort, hang, slow, refuse, garbage, moved, meshes.
+requests and one of abort, hang, slow, refuse, garbage, moved, meshes, old.
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ class StandIn:
         return super().__getattribute__(name)
 
     def hello(self, _request: Message) -> Message:
-        return {"version": "stand-in", "bullet": _orders().get("hello") != "no bullet"}
+        order = _orders().get("hello")
+        version = "0.3.2" if order == "old" else "stand-in"
+        return {"version": version, "bullet": order != "no bullet"}
 
     def open_house(self, request: Message) -> Message:
         self._cameras = request["cameras"]

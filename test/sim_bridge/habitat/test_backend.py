@@ -71,6 +71,15 @@ def a_thing(backend: HabitatBackend, house: House) -> Vec3:
     return state.entities[names[0]].box.center_m
 
 
+def test_a_wrong_data_path_is_told_before_habitat_sim_is_started(
+    orders: Path, tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    orders.write_text(json.dumps({"hello": "hang"}))
+    options = HabitatOptions(python=sys.executable, dataset=str(tmp_path / "nowhere"))
+    with pytest.raises(PlannerError, match="nowhere"):
+        HabitatBackend(options, worker=STAND_IN).reset(small_house, small_episode, 3)
+
+
 @pytest.mark.slow
 def test_a_thing_is_walked_to_and_looked_at(
     backend: HabitatBackend, small_house: House, small_episode: Episode

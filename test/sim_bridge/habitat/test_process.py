@@ -35,6 +35,7 @@ from sim_bridge.habitat.worker import (
     picture_bytes,
     receive,
     send,
+    too_old,
 )
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -214,6 +215,20 @@ def test_an_interpreter_without_habitat_sim_is_reported(orders: Path) -> None:
     orders.write_text(json.dumps({"hello": "no bullet"}))
     with pytest.raises(HabitatError, match="has no Bullet"):
         started()
+
+
+def test_an_old_habitat_sim_is_refused(orders: Path) -> None:
+    orders.write_text(json.dumps({"hello": "old"}))
+    with pytest.raises(HabitatError, match=r"is version 0\.3\.2, older than 0\.3\.3; docs/habitat"):
+        started()
+
+
+@pytest.mark.parametrize(
+    ("version", "is_old"),
+    [("0.3.3", False), ("0.3.10", False), ("1.0.0", False), ("0.2.5", True), ("main", False)],
+)
+def test_versions_are_compared_as_numbers(version: str, is_old: bool) -> None:
+    assert bool(too_old(version)) is is_old
 
 
 def test_no_program_and_no_habitat_sim_are_reported(
