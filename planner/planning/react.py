@@ -1,7 +1,7 @@
 """Planner `react`: EPM's dialogue with a language model (EPM-2.5).
 
 The entity list is sent once, then only changes, so every prompt starts with the previous one and
-the server's prefix cache applies.
+the server's prefix cache applies. Or, to compare with that, the whole list in each turn.
 """
 
 from __future__ import annotations
@@ -14,7 +14,14 @@ from planner.planning.axes import Axes, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import Context, Task
 from planner.planning.planner_model import DialogueOptions
-from planner.planning.prompts.epm import SYSTEM, offered, opening, result_turn
+from planner.planning.prompts.epm import (
+    SYSTEM,
+    offered,
+    opening,
+    result_turn,
+    whole_list_turn,
+    without_list,
+)
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall
 
@@ -23,16 +30,22 @@ MAX_CALLS = 50
 
 
 class EpmScript:
-    """EPM's wording: only changes, entities by number, a turn is a call and `Assigned!`."""
+    """EPM's wording: entities by number, a turn is a call and `Assigned!`."""
 
     name = "react"
     form = TurnForm.CALL
     naming = Naming.NUMBERS
     max_cycles = MAX_CALLS
 
-    def __init__(self, axes: Axes | None = None) -> None:
-        """`axes` are recorded with each call."""
+    def __init__(self, axes: Axes | None = None, *, whole_list: bool = False) -> None:
+        """Sets the form of the turns.
+
+        Args:
+            axes: recorded with each call.
+            whole_list: whether each turn has all entities instead of their changes.
+        """
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
+        self._whole_list = whole_list
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The common skills, and those of the agent's body."""
@@ -47,13 +60,15 @@ class EpmScript:
         return Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
-        """The action's result and the memory's changes since then."""
+        """The action's result and the memory's changes since then, or its whole list."""
         del agent
+        if self._whole_list:
+            return whole_list_turn(result, context.belief)
         return result_turn(result, context.deltas(since))
 
     def shortened(self, turn: str) -> str:
-        """The turn itself: each change is sent only once, so nothing can be left out."""
-        return turn
+        """The turn itself, as each change is sent only once; without the list if it has one."""
+        return without_list(turn) if self._whole_list else turn
 
     def check(self, call: SkillCall, context: Context) -> None:
         """EPM-C29: the reference object of a placement must be on the furniture."""
@@ -66,6 +81,9 @@ def make_react(
     options: DialogueOptions | None = None,
     on_call: OnCall = ignore_call,
     axes: Axes | None = None,
+    *,
+    whole_list: bool = False,
 ) -> AgentDialogues:
-    """The planner for one task."""
-    return AgentDialogues(EpmScript(axes), task, model, options, on_call)
+    """The planner for one task; `whole_list` as of `EpmScript`."""
+    script = EpmScript(axes, whole_list=whole_list)
+    return AgentDialogues(script, task, model, options, on_call)

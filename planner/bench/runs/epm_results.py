@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-# A number and its standard error; None where the paper has none.
+# A number and its standard error, "" if it is not printed; None where the paper has none.
 Printed = tuple[str, str] | None
 Types = tuple[tuple[Printed, ...], tuple[Printed, ...], tuple[Printed, ...], tuple[Printed, ...]]
 
@@ -86,6 +86,12 @@ ABLATIONS = (
         "w/o hallucination sampling",
         (("0.51", "0.02"), ("0.66", "0.01"), ("2480", "90"), ("24.9", "0.6"), ("0.27", "0.01")),
     ),
+)
+_NO_MORE: tuple[Printed, ...] = (None, None, None, None)
+# Of the text, which gives success alone (EPM-2.5).
+CONTEXTS = (
+    Ablation("pp_learned", "Learned", "PP, told what changes", (("0.46", ""), *_NO_MORE)),
+    Ablation("whole_list", "Learned", "PP, told the whole list", (("0.32", ""), *_NO_MORE)),
 )
 EXTENDED = (
     Extended(

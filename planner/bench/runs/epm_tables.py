@@ -16,11 +16,13 @@ from planner.bench.runs.epm_results import (
     ABLATIONS,
     BY_LENGTH,
     COLUMNS,
+    CONTEXTS,
     EXTENDED,
     STALE_COLUMNS,
     STALE_ROW,
     TASK_TYPES,
     VARIANTS_OF_DYNAMEM,
+    Ablation,
     Printed,
 )
 from planner.bench.runs.llamar_tables import Run
@@ -75,7 +77,7 @@ class Lengths:
 
 def row_keys() -> tuple[str, ...]:
     """The names of all rows."""
-    return tuple(dict.fromkeys(row.key for row in (*EXTENDED, *ABLATIONS)))
+    return tuple(dict.fromkeys(row.key for row in (*EXTENDED, *ABLATIONS, *CONTEXTS)))
 
 
 def table_lines(
@@ -103,7 +105,8 @@ def table_lines(
     beside = {key: [r for r in runs if r.name in names] for key, names in named.items()}
     lengths = lengths or Lengths()
     lines = [
-        *_ablations(beside, rest),
+        *_ablations("TABLE 7: making of demonstrations", ABLATIONS, beside, rest),
+        *_ablations("WHAT IS TOLD IN EACH TURN", CONTEXTS, beside, ()),
         *_extended(beside, rest),
         *_by_length(beside, rest, lengths),
         *_by_perception(runs),
@@ -118,17 +121,22 @@ def table_lines(
     ]
 
 
-def _ablations(beside: Mapping[str, Sequence[Run]], rest: Sequence[Run]) -> list[str]:
+def _ablations(
+    title: str,
+    printed: Sequence[Ablation],
+    beside: Mapping[str, Sequence[Run]],
+    rest: Sequence[Run],
+) -> list[str]:
     columns = COLUMNS[:5]
     rows: list[tuple[str, ...]] = [("PERCEPTION", "METHOD", "", *columns, "N")]
-    for row in ABLATIONS:
+    for row in printed:
         rows.append((row.perception, row.label, "paper", *map(_printed, row.values), ""))
         rows += [("", "", *_ours(run.name, run.judged, columns)) for run in beside.get(row.key, ())]
     rows += [
         (_perception(run), run.settings.planner, *_ours(run.name, run.judged, columns))
         for run in rest
     ]
-    return ["TABLE 7: making of demonstrations", *aligned(rows), ""]
+    return [title, *aligned(rows), ""]
 
 
 def _extended(beside: Mapping[str, Sequence[Run]], rest: Sequence[Run]) -> list[str]:
@@ -250,7 +258,9 @@ def _perception(run: Run) -> str:
 
 
 def _printed(value: Printed) -> str:
-    return "-" if value is None else f"{value[0]} +/- {value[1]}"
+    if value is None:
+        return "-"
+    return f"{value[0]} +/- {value[1]}" if value[1] else value[0]
 
 
 def _decimal(value: float | None) -> str:

@@ -130,6 +130,14 @@ BY_SIMULATOR: Mapping[str, tuple[float, float]] = {
     "GPT-4": (79.26, 72.2),
     "LLAMA-SFT": (80.58, 71.9),
 }
+# ETPLAN-T6 and ETPLAN-T7: with GPT-4; the planner's option, "" = the usual prompt.
+PROMPTS: tuple[tuple[str, str, str, Printed], ...] = (
+    ("Navi", "navigation", "", (79.26, 6.77, 1.59, 78.74, 14.10)),
+    ("Navi + CoT", "navigation", "think_first", (79.73, 6.78, 1.62, 80.21, 14.38)),
+    ("Navi, few-shot", "navigation", "few_shot", (77.81, 7.08, 1.57, 77.61, 14.08)),
+    ("Navi + Relation", "relation", "", (62.61, 9.20, 1.78, 88.75, 12.45)),
+    ("Navi + Relation, few-shot", "relation", "few_shot", (62.59, 9.12, 1.77, 88.63, 11.97)),
+)
 _MARKS = frozenset({_MAP, "optimal_path"})
 
 
@@ -152,6 +160,7 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     if unknown:
         raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
     lines = [*_main(runs, named), *_by_model(runs, named), *_by_simulator(runs, named)]
+    lines += _by_prompt(runs, named)
     rest = [(run, row) for run in runs for row in run.judged if not _is_anywhere(run, row, named)]
     for run, count in Counter(run.name for run, _ in rest).items():
         lines.append(f"{run}: {count} episodes of no category of ET-Plan-Bench")
@@ -197,6 +206,24 @@ def _by_simulator(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> li
             worlds = ", ".join(dict.fromkeys(row.variant.value for row in own))
             table.append((f"{run.name}, judged by {worlds}", _success(own), "-"))
     return ["TABLE 4: navigation by simulator", *aligned(table), ""]
+
+
+def _by_prompt(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+    table: list[tuple[str, ...]] = [("PROMPT", "", "SR", "LENGTH", "LCS", "DISTANCE", "N")]
+    by_key = {row.key: row for row in ROWS}
+    for label, key, option, values in PROMPTS:
+        table.append((label, "paper, GPT-4", *_printed(values), ""))
+        for run in runs:
+            own = _of_row(run, by_key[key], named)
+            if own and _prompt_of(run) == option:
+                table.append(("", f"{run.name}, {_short(run)}", *_ours(own), tasks_of(own)))
+    return ["TABLES 6 AND 7: other prompts", *aligned(table), ""]
+
+
+def _prompt_of(run: Run) -> str | None:
+    """The option that changes a run's prompts, "" for the usual ones; None = several."""
+    given = [name for name in ("think_first", "few_shot") if run.option(name, default=False)]
+    return None if len(given) > 1 else "".join(given)
 
 
 def _of_row(run: Run, row: PaperRow, named: Mapping[str, Sequence[str]]) -> list[Row]:

@@ -44,7 +44,12 @@ def ranker_of(request: PlannerRequest) -> Ranker:
         from planner.planning.et_agent.model_ranker import model_ranker
 
         usual = TableRanker(read_frequencies(shipped_frequencies_file()))
-        return model_ranker(request, usual, thinks=request.flag("think_first"))
+        return model_ranker(
+            request,
+            usual,
+            thinks=request.flag("think_first"),
+            few_shot=request.flag("few_shot"),
+        )
     if name is RankerName.LEARNED:
         return learned_ranker(Path(file) if file else shipped_weights())
     if name is RankerName.RANDOM:

@@ -38,13 +38,16 @@ MAX_ATTEMPTS = 2
 _MAX_SHOWN = 2000
 
 
-def model_ranker(request: PlannerRequest, usual: Ranker, *, thinks: bool) -> ModelRanker:
+def model_ranker(
+    request: PlannerRequest, usual: Ranker, *, thinks: bool, few_shot: bool
+) -> ModelRanker:
     """For one task.
 
     Args:
         request: of the planner.
         usual: what a flawless model would say, for privileged ones.
         thinks: whether the model is asked to think before it ranks.
+        few_shot: whether it sees solved examples.
 
     Raises:
         PlannerError: if there is no model.
@@ -59,6 +62,7 @@ def model_ranker(request: PlannerRequest, usual: Ranker, *, thinks: bool) -> Mod
         on_call=request.on_call,
         usual=usual,
         thinks=thinks,
+        few_shot=few_shot,
     )
 
 
@@ -73,6 +77,7 @@ class ModelRanker:
         usual: what a flawless model would say, for privileged ones.
         seed, axes, options, on_call: as in `PlannerRequest`.
         thinks: whether the model is asked to think before it ranks.
+        few_shot: whether it sees solved examples.
         unread: how many questions got no reply that could be read; they are answered by the rules
             of reading, by the rooms' own order, and by no furniture.
         faults: how often each fault was put into a privileged model's replies; None = the model
@@ -88,6 +93,7 @@ class ModelRanker:
     options: DialogueOptions = field(default_factory=DialogueOptions)
     on_call: OnCall = ignore_call
     thinks: bool = False
+    few_shot: bool = False
     unread: int = 0
     faults: Counter[str] | None = None
     _asked: int = 0
@@ -139,7 +145,7 @@ class ModelRanker:
             return right_names(await self.usual.rank_rooms(targets, rooms), rooms, random)
 
         form = NamesReply(tuple(rooms), complete=True, thinks=self.thinks)
-        prompt = rooms_prompt(targets, rooms, thinks=self.thinks)
+        prompt = rooms_prompt(targets, rooms, thinks=self.thinks, few_shot=self.few_shot)
         found = await self._ask(Role.RANKER, prompt, form, right)
         return tuple(rooms) if found is None else found
 
@@ -154,7 +160,7 @@ class ModelRanker:
             return right_names(right, offered, random)
 
         form = NamesReply(offered, thinks=self.thinks)
-        prompt = objects_prompt(targets, room, visible, thinks=self.thinks)
+        prompt = objects_prompt(targets, room, visible, thinks=self.thinks, few_shot=self.few_shot)
         found = await self._ask(Role.PROPOSER, prompt, form, right)
         return () if found is None else found
 

@@ -24,6 +24,7 @@ ET_OPTIONS = (
         is_path=True,
     ),
     Option("think_first", False, "whether the model is asked to think before it ranks"),
+    Option("few_shot", False, "whether a model sees solved examples before it ranks"),
     Option(
         "prior",
         AS_THE_TASK_SAYS,

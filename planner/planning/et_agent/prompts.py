@@ -33,6 +33,16 @@ EXAMPLES: tuple[tuple[str, TaskClass], ...] = (
     ("Both the soap and the sponge go to the sink.", TaskClass.PLACE_TWO),
     ("Drop the coin into the box, then put the box on the desk.", TaskClass.NEST_AND_PLACE),
 )
+# The paper's few-shot prompts (ETPLAN-T7) are not printed: these are ours, of things that no
+# generated task is about.
+_ROOM_EXAMPLES = (
+    ("the ironing board", ("kitchen_0", "bathroom_0", "laundry_0"), ("laundry_0", "bathroom_0")),
+    ("the umbrella", ("bedroom_0", "hall_0", "kitchen_0"), ("hall_0", "bedroom_0")),
+)
+_OBJECT_EXAMPLES = (
+    ("the slippers", "bedroom_0", ("lamp", "bed", "wardrobe"), "['bed', 'wardrobe']"),
+    ("the ladder", "bathroom_0", ("sink", "mirror"), "None"),
+)
 
 
 def classify_prompt(task: str) -> tuple[Message, ...]:
@@ -64,29 +74,50 @@ def decompose_prompt(task: str, task_class: TaskClass) -> tuple[Message, ...]:
 
 
 def rooms_prompt(
-    targets: Sequence[str], rooms: Sequence[str], *, thinks: bool = False
+    targets: Sequence[str], rooms: Sequence[str], *, thinks: bool = False, few_shot: bool = False
 ) -> tuple[Message, ...]:
-    """What is sought, and the rooms."""
+    """What is sought, and the rooms; with `few_shot`, after solved examples."""
+    solved = [
+        f"A robot looks for: {target}\nRooms: {list(known)!r}\n"
+        f"Answer: {[*first, *(room for room in known if room not in first)]!r}"
+        for target, known, first in _ROOM_EXAMPLES
+    ]
     return _asked(
         "You know where people keep their things.",
-        f"A robot looks for: {_together(targets)}\nRooms: {list(rooms)!r}\n\n"
+        f"{_examples(solved, few_shot)}A robot looks for: {_together(targets)}\n"
+        f"Rooms: {list(rooms)!r}\n\n"
         "Put all of these rooms in the order in which to look there, the most likely first. "
         f"{_as_list('all of the rooms, each once', thinks)}",
     )
 
 
 def objects_prompt(
-    targets: Sequence[str], room: str, visible: Sequence[str], *, thinks: bool = False
+    targets: Sequence[str],
+    room: str,
+    visible: Sequence[str],
+    *,
+    thinks: bool = False,
+    few_shot: bool = False,
 ) -> tuple[Message, ...]:
-    """Room, what is in view, and what is sought."""
+    """Room, what is in view, and what is sought; with `few_shot`, after solved examples."""
+    solved = [
+        f"A robot stands in: {place}\nIt sees: {list(seen)!r}\nIt looks for: {target}\n"
+        f"Answer: {answer}"
+        for target, place, seen, answer in _OBJECT_EXAMPLES
+    ]
     return _asked(
         "You know where people keep their things.",
-        f"A robot stands in: {room}\nIt sees: {list(dict.fromkeys(visible))!r}\n"
+        f"{_examples(solved, few_shot)}A robot stands in: {room}\n"
+        f"It sees: {list(dict.fromkeys(visible))!r}\n"
         f"It looks for: {_together(targets)}, which is not in view.\n\n"
         "Which of the large objects in view may hide it, inside, on top or behind? Name those that "
         "are worth walking to, the most likely first, or None if there is none. "
         f"{_as_list('names of the list', thinks)}",
     )
+
+
+def _examples(solved: Sequence[str], few_shot: bool) -> str:
+    return "Examples:\n\n" + "\n\n".join(solved) + "\n\nNow yours.\n" if few_shot else ""
 
 
 def _as_list(what: str, thinks: bool) -> str:

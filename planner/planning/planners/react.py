@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from planner.models.replies.turn_grammar import Naming
+from planner.parts.option import Option
 from planner.planning.axes import MemorySource
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
@@ -12,7 +13,14 @@ def _make(request: PlannerRequest) -> Planner:
     from planner.planning.react import make_react
 
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
-    return make_react(request.task, request.model, request.dialogue, request.on_call, axes)
+    return make_react(
+        request.task,
+        request.model,
+        request.dialogue,
+        request.on_call,
+        axes,
+        whole_list=request.flag("whole_list"),
+    )
 
 
 PLANNER = PlannerPart(
@@ -23,4 +31,9 @@ PLANNER = PlannerPart(
     reads_changes=True,
     naming=Naming.NUMBERS,
     bare_replies=True,
+    options=(
+        Option(
+            "whole_list", False, "whether each turn has all entities instead of what has changed"
+        ),
+    ),
 )

@@ -110,3 +110,14 @@ def result_turn(result: str, deltas: Sequence[str]) -> str:
     """The next user turn: the action's result and the memory's changes since then."""
     changes = [UPDATED, *deltas] if deltas else [UNCHANGED]
     return "\n".join([f"Result: {result}", *changes])
+
+
+def whole_list_turn(result: str, belief: Belief) -> str:
+    """The next user turn where it has all entities again: what EPM compares its changes with."""
+    lines = [entity_line(node) for node in numbered(belief)]
+    return "\n".join([f"Result: {result}", ENTITIES, *lines])
+
+
+def without_list(turn: str) -> str:
+    """A turn of `whole_list_turn` without its list; any other one itself."""
+    return turn.partition(f"\n{ENTITIES}\n")[0] if turn.startswith("Result: ") else turn

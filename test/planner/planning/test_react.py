@@ -16,7 +16,8 @@ from planner.models.trace import ModelCall
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import DialogueOptions
-from planner.planning.react import MAX_CALLS, make_react
+from planner.planning.prompts.epm import ENTITIES, entity_line, numbered
+from planner.planning.react import MAX_CALLS, EpmScript, make_react
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 
@@ -107,6 +108,27 @@ def test_check_25_a_result_without_changes(toy_world: Make) -> None:
     planner.observe(ended("Navigate[Object.100]"))
     decide(planner, context(world))
     assert model.asked[1][-1].text == "Result: Successful execution!\nNo object updates."
+
+
+def test_with_the_whole_list_each_turn_has_all_entities(toy_world: Make) -> None:
+    """What EPM compares its changes with; a full context loses lists, not results."""
+    world = one_robot(toy_world)
+    model = ScriptedModel(["Navigate[Object.100]", "Done[]"])
+    task = Task("Tidy the kitchen.", tuple(world.agents))
+    planner = make_react(task, model, whole_list=True)
+    decide(planner, context(world))
+    planner.observe(ended("Navigate[Object.100]"))
+    decide(planner, context(world, deltas=DELTAS))
+    turn = model.asked[1][-1].text
+    head, known, *entities = turn.splitlines()
+    assert (head, known) == ("Result: Successful execution!", ENTITIES)
+    assert entities == [entity_line(node) for node in numbered(world.belief())]
+    assert DELTAS[0] not in turn
+    script = EpmScript(whole_list=True)
+    assert script.shortened(turn) == head
+    opening = model.asked[0][1].text
+    assert script.shortened(opening) == opening
+    assert EpmScript().shortened(turn) == turn
 
 
 def test_a_failure_is_reported_in_the_literal_text(toy_world: Make) -> None:

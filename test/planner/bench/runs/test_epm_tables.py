@@ -120,10 +120,22 @@ def test_perceptions_are_columns() -> None:
     assert paper[4:7] == ["0.07 +/- 0.01", "0.10 +/- 0.01", "0.17 +/- 0.01"]
 
 
+def test_what_is_told_each_turn_is_a_comparison_of_success() -> None:
+    lines = table_lines([], {})
+    changes, whole = (
+        next(line.split() for line in lines if words in line)
+        for words in ("PP, told what changes", "PP, told the whole list")
+    )
+    assert "0.46" in changes
+    assert "0.32" in whole
+    assert "+/-" not in changes + whole
+    assert "whole_list" in row_keys()
+
+
 def test_an_unknown_row_is_refused() -> None:
     with pytest.raises(PlannerError, match="there is no row 'hd'; known are dynamem_gt"):
         table_lines([], {"hd": ["x"]})
-    assert len(set(row_keys())) == len(row_keys()) == 14
+    assert len(set(row_keys())) == len(row_keys()) == 15
 
 
 def test_the_command_prints_tables_and_curves(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from made_rows import made_row
 
@@ -49,7 +51,8 @@ def rows_with(lines: list[str], words: str) -> list[str]:
 def test_check_42_a_rate_is_printed_with_two_decimals() -> None:
     """ETPLAN-C42."""
     lines = table_lines([made_run("navigation", "", 661, 834)], {})
-    (line,) = (line for line in lines if "ours, table" in line)
+    # Below its row of the main results, and below the usual prompt's.
+    line, _ = (line for line in lines if "ours, table" in line)
     assert "79.26 (76.3-82.0)" in line
     assert line.rstrip().endswith("834")
 
@@ -77,6 +80,25 @@ def test_a_run_stands_below_the_rows_of_its_tasks(
     assert rows_with(lines, "ours, table") == rows
     assert ("ours: 4 episodes of no category of ET-Plan-Bench" in lines) is (not rows)
     assert any("counts of houses" in line for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "label"),
+    [
+        ({}, "Navi"),
+        ({"think_first": True}, "Navi + CoT"),
+        ({"few_shot": True}, "Navi, few-shot"),
+        ({"few_shot": True, "think_first": True}, None),
+    ],
+)
+def test_a_run_stands_below_its_prompts(options: dict[str, bool], label: str | None) -> None:
+    run = made_run("navigation")
+    settings = run.settings.model_copy(update={"options": options})
+    lines = table_lines([replace(run, settings=settings)], {})
+    part = lines[lines.index("TABLES 6 AND 7: other prompts") :]
+    part = part[: part.index("")]
+    above = [part[i - 1].partition("  ")[0] for i, line in enumerate(part) if "ours, " in line]
+    assert above == ([] if label is None else [label])
 
 
 def test_a_named_row_takes_the_whole_run() -> None:

@@ -174,6 +174,32 @@ def test_each_question_has_its_role_and_its_variables_in_order() -> None:
         assert [text.index(word) for word in words] == sorted(text.index(word) for word in words)
 
 
+def test_solved_examples_stand_before_the_question_where_they_are_asked_for() -> None:
+    """ETPLAN-T7: the same question after examples, of which none is about what is sought."""
+    asked = {}
+    for few_shot in (False, True):
+        calls: list[ModelCall] = []
+        ranker = model_ranker(["['kitchen_0']", "['fridge']"], calls)
+        ranker.few_shot = few_shot
+        asyncio.run(ranker.rank_rooms(("apple",), ROOMS))
+        asyncio.run(ranker.large_objects(("apple",), "kitchen_0", ("table", "fridge")))
+        asked[few_shot] = [call.messages[-1].text for call in calls]
+    for plain, shown in zip(asked[False], asked[True], strict=True):
+        assert shown.endswith(plain)
+        examples = shown.removesuffix(plain)
+        assert examples.count("Answer: ") == 2
+        assert "apple" not in examples
+    assert "Answer: ['laundry_0', 'bathroom_0', 'kitchen_0']" in asked[True][0]
+    assert model_of(request(ScriptedModel([]), few_shot=True)).few_shot
+    assert not model_of(request(ScriptedModel([]))).few_shot
+
+
+def model_of(asked: PlannerRequest) -> ModelRanker:
+    found = ranker_of(asked)
+    assert isinstance(found, ModelRanker)
+    return found
+
+
 def test_what_cannot_be_read_is_asked_once_more_and_then_keeps_its_order() -> None:
     calls: list[ModelCall] = []
     ranker = model_ranker(["well", "hm", "perhaps", "['fridge']"], calls)
