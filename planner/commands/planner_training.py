@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from planner.bench.runs.engine_choice import add_engine_flags, make_engine
@@ -14,7 +14,7 @@ from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_
 from planner.bench.runs.success_curves import draw_success_curves
 from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, naming
 from planner.planning.learned.weights import shipped_planner
-from planner.training.chat_tuning import DDAFT, HD, MODEL, TARGETS, Trained, tune_chats
+from planner.training.chat_tuning import DDAFT, HD, MODEL, PARTNR, TARGETS, Trained, tune_chats
 from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
 from planner.training.improvement.causal_learner import CausalLearner
 from planner.training.improvement.curve import CURVE
@@ -52,9 +52,29 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
     add_tuning(parser, HD)
 
 
+def add_finetuned(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train finetuned`."""
+    parser.add_argument(
+        "data", nargs="+", type=Path, metavar="SAMPLES", help="files of planner bench samples"
+    )
+    parser.add_argument("--model", type=Path, required=True, help="folder of the base model")
+    parser.add_argument(
+        "--out", type=Path, required=True, help="folder of checkpoint and result; resumes there"
+    )
+    add_tuning(parser, PARTNR)
+
+
+def run_finetuned(args: argparse.Namespace) -> int:
+    """Fine-tunes a model to samples of single calls, as PARTNR's."""
+    return _tune(args, read_chats(args.data), "samples", "partnr_finetuned")
+
+
 def run_hd(args: argparse.Namespace) -> int:
     """Fine-tunes a model to dialogues."""
-    chats = list(_chats(args.data, args.keep_out))
+    return _tune(args, list(_chats(args.data, args.keep_out)), "dialogues", "react")
+
+
+def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: str) -> int:
     done = tune_chats(
         chats,
         args.model,
@@ -66,7 +86,7 @@ def run_hd(args: argparse.Namespace) -> int:
     )
     adapter = f" --adapter {done.adapter}" if done.adapter is not None else ""
     print(
-        f"{len(chats)} dialogues learned; use: --planner react --model local:{done.model}{adapter}"
+        f"{len(chats)} {what} learned; use: --planner {planner} --model local:{done.model}{adapter}"
     )
     return 0
 
@@ -315,6 +335,9 @@ def add_tuning(parser: argparse.ArgumentParser, paper: TuningRecipe) -> None:
     )
     group.add_argument("--targets", default=",".join(TARGETS), help="projections with LoRA")
     group.add_argument("--epochs", type=float, default=paper.epochs)
+    group.add_argument(
+        "--tuning-steps", type=int, default=paper.steps, help="of the optimiser; 0 = by the epochs"
+    )
     group.add_argument("--batch", type=int, default=paper.batch)
     group.add_argument("--rate", type=float, default=paper.rate, help="highest learning rate")
     group.add_argument("--rank", type=int, default=paper.rank, help="of the LoRA matrices")
@@ -333,6 +356,8 @@ def tuning_of(args: argparse.Namespace) -> TuningRecipe:
     """
     if min(args.epochs, args.rate) <= 0 or min(args.batch, args.rank, args.save_every) < 1:
         raise PlannerError("epochs, rate, batch, rank and save-every must be above 0")
+    if args.tuning_steps < 0:
+        raise PlannerError(f"--tuning-steps is {args.tuning_steps}, below 0")
     return TuningRecipe(
         rate=args.rate,
         alpha=args.alpha,
@@ -343,6 +368,7 @@ def tuning_of(args: argparse.Namespace) -> TuningRecipe:
         seed=args.tuning_seed,
         device=args.device,
         save_every=args.save_every,
+        steps=args.tuning_steps,
     )
 
 

@@ -101,6 +101,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     planner_training.add_hd(
         actions.add_parser("hd", help="a language model, from dialogues of react's format")
     )
+    planner_training.add_finetuned(
+        actions.add_parser("finetuned", help="PARTNR's language model of single calls")
+    )
     planner_training.add_ddaft(
         actions.add_parser("ddaft", help="a language model, from its own roll-outs")
     )
@@ -255,6 +258,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory": _memory,
     "translator": _translator,
     "hd": planner_training.run_hd,
+    "finetuned": planner_training.run_finetuned,
     "ddaft": planner_training.run_ddaft,
     **et_training.ACTIONS,
     "traces": learned_training.run_traces,

@@ -5,7 +5,8 @@ A file has one JSON object a line, in the format that `datasets` and TRL read:
     {"messages": [{"role": "system", "content": "..."}, {"role": "user", "content": "..."},
                   {"role": "assistant", "content": "Navigate[Object.101]\nAssigned!"}, ...]}
 
-Other fields are ignored. A turn of the assistant with `"learned": false` has no loss.
+Other fields are ignored. A turn of the assistant with `"learned": false` has no loss. A line of
+`planner bench samples` is a dialogue of two messages, `prompt` and `target`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from planner.models.chat import Speaker
 from planner.models.dialogue_file import Dialogue, Turn
@@ -103,6 +104,14 @@ class _Message(BaseModel):
 class _Line(BaseModel):
     model_config = ConfigDict(extra="ignore")
     messages: list[_Message] = Field(min_length=2)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_sample(cls, given: object) -> object:
+        if not isinstance(given, dict) or "messages" in given or "prompt" not in given:
+            return given
+        words = (("user", given["prompt"]), ("assistant", given.get("target")))
+        return {"messages": [{"role": role, "content": text} for role, text in words]}
 
 
 def read_chats(files: Iterable[Path]) -> list[Chat]:

@@ -28,6 +28,7 @@ class TuningRecipe:
         alpha, rank, dropout: of the LoRA matrices.
         batch: samples per step.
         epochs: passes over the samples.
+        steps: of the optimiser, whatever the number of samples; 0 = those of the epochs.
         clip: maximum norm of the gradient. Ours.
         seed: determines the matrices, the order and the dropout. Ours.
         device: torch device.
@@ -45,6 +46,7 @@ class TuningRecipe:
     seed: int = 1
     device: str = "cpu"
     save_every: int = 50
+    steps: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +62,16 @@ class TuningProgress:
 
 def kept(recipe: TuningRecipe) -> dict[str, object]:
     """What a checkpoint must agree in: everything except where and how it is computed."""
-    return {k: v for k, v in asdict(recipe).items() if k not in ("device", "save_every")}
+    found = {k: v for k, v in asdict(recipe).items() if k not in ("device", "save_every")}
+    if not recipe.steps:
+        # As checkpoints were written before there was such a number.
+        del found["steps"]
+    return found
 
 
 def step_count(samples: int, recipe: TuningRecipe) -> int:
     """The steps of a recipe over so many samples."""
-    return max(1, math.ceil(samples * recipe.epochs / recipe.batch))
+    return recipe.steps or max(1, math.ceil(samples * recipe.epochs / recipe.batch))
 
 
 def learning_rate(step: int, steps: int, recipe: TuningRecipe) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import signal
@@ -14,11 +15,13 @@ import pytest
 from tiny_models import make_tiny
 
 from planner.cli import main
+from planner.commands.planner_training import add_finetuned, tuning_of
 from planner.models.chat import Message, Request, Speaker
 from planner.models.dialogue_file import DialogueWriter, HeadLine, read_dialogue
 from planner.models.trace import ModelCall
+from planner.training.chat_tuning import PARTNR
 from planner.training.chats import Chat, ChatTurn, chats_of, read_chats
-from planner.training.tuning import IGNORED, TuningProgress, TuningRecipe
+from planner.training.tuning import IGNORED, TuningProgress, TuningRecipe, kept, step_count
 from planner.world.errors import FileError, PlannerError
 
 TINY = TuningRecipe(rate=5e-2, rank=4, alpha=16, dropout=0.0, batch=2, epochs=30, save_every=5)
@@ -67,6 +70,36 @@ def test_tables_6_and_8_are_the_defaults() -> None:
     assert (HD.batch, HD.epochs) == (10, 30)
     assert (DDAFT.rate, DDAFT.alpha, DDAFT.rank, DDAFT.dropout) == (1e-5, 64, 128, 0.01)
     assert (DDAFT.batch, DDAFT.epochs) == (8, 25)
+
+
+def test_partnrs_recipe_has_its_rank_alpha_and_steps() -> None:
+    """PARTNR-7.7, whatever the number of samples; checkpoints of others stay as they were."""
+    assert (PARTNR.rank, PARTNR.alpha, PARTNR.dropout) == (132, 128, 0.01)
+    assert [step_count(samples, PARTNR) for samples in (1, 10, 10**6)] == [40_000] * 3
+    assert kept(PARTNR)["steps"] == 40_000
+    assert "steps" not in kept(TINY)
+    assert step_count(10, TINY) == 150
+    parser = argparse.ArgumentParser()
+    add_finetuned(parser)
+    words = ["samples.jsonl", "--model", "m", "--out", "o"]
+    assert tuning_of(parser.parse_args(words)) == PARTNR
+    fewer = tuning_of(parser.parse_args([*words, "--tuning-steps", "3"]))
+    assert (fewer.steps, fewer.rank) == (3, 132)
+    with pytest.raises(PlannerError, match="--tuning-steps is -1, below 0"):
+        tuning_of(parser.parse_args([*words, "--tuning-steps", "-1"]))
+
+
+def test_samples_of_single_calls_are_dialogues_of_two_turns(tmp_path: Path) -> None:
+    path = tmp_path / "samples.jsonl"
+    path.write_text(json.dumps({"episode_id": "e", "prompt": "Task: cup.", "target": "Done[]"}))
+    (chat,) = read_chats([path])
+    assert chat.turns == (
+        ChatTurn(Speaker.USER, "Task: cup."),
+        ChatTurn(Speaker.ASSISTANT, "Done[]", is_learned=True),
+    )
+    path.write_text(json.dumps({"prompt": "Task: cup."}))
+    with pytest.raises(FileError, match="line 1"):
+        read_chats([path])
 
 
 def test_only_the_assistants_turns_are_learned(talks: Path) -> None:
