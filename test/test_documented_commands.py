@@ -219,14 +219,6 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench compare RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_two_runs_are_compared"
     ),
-    "planner bench examples RUN --store traces.db --keep-out SUITE": (
-        "test/planner/bench/runs/test_solved.py"
-        "::test_check_39_what_is_evaluated_never_comes_from_a_run"
-    ),
-    "planner bench samples RUN --out samples.jsonl": (
-        "test/planner/bench/runs/test_solved.py"
-        "::test_samples_are_the_successful_actions_and_the_end"
-    ),
     "planner bench table all --option horizon=100 "
     "--option teacher_knows=memory --out DIR --so-far": (
         "test/planner/bench/runs/test_all_planners.py"
