@@ -80,8 +80,13 @@ def test_the_house_says_itself_what_it_was_made_of(tmp_path: Path) -> None:
     house = load_house(kitchen.written(tmp_path))
     assert house_from_json(house_json(house), "told") == house
     assert house.graph is not None
-    # It has no positions, from which it would follow what is close.
+    # Without positions, what is close is only what the file says.
     assert {e.relation_type for e in house.graph.edges} == {"ON", "INSIDE", "CLOSE"}
+    document = kitchen.graph()
+    document["nodes"][0]["bounding_box"] = {"center": [1.0, 1.5, 0.0], "size": [5.0, 3.0, 4.0]}
+    placed = load_house(kitchen.written(tmp_path, document))
+    assert placed.graph is not None
+    assert {e.relation_type for e in placed.graph.edges} == {"ON", "INSIDE"}
 
 
 def test_openings_are_in_the_wall_between_their_rooms(tmp_path: Path) -> None:
