@@ -70,7 +70,9 @@ def test_an_approval_of_a_canceled_question_releases_no_other(client: Client) ->
     assert {f.feedback.phase for f in knife.feedback} == {"waiting for approval"}
     assert not [r for r in receipts if r.level == DiagnosticStatus.OK]
     assert heard[-1].question_id == second.question_id
-    assert answer(client, second.question_id, approve=True).success
+    told = answer(client, second.question_id, approve=True)
+    assert not told.success
+    assert told.message == "pick was approved and refused: nothing to take is at the target"
     assert knife.result().code == PrimitiveCode.NOTHING_THERE, "it began, and there is no knife"
     client.wait(lambda: heard[-1].question_id == "", "that nothing is asked any more")
     again = answer(client, second.question_id, approve=True)

@@ -47,7 +47,7 @@ def test_what_is_large_is_read_once_a_second(
     monkeypatch: pytest.MonkeyPatch, name: str, has_truth: bool, read: int
 ) -> None:
     monkeypatch.setattr(node, "PolledSubscription", Queue)
-    monkeypatch.setattr(node, "deserialize_message", lambda _data, kind: kind)
+    monkeypatch.setattr(node, "reader", lambda *_topic: lambda data: data)
     nobody: Any = None
     topic = node._Topic(nobody, KINDS[name], name, nobody, PolledGroup())
     taken = [
@@ -60,7 +60,7 @@ def test_what_is_large_is_read_once_a_second(
 
 def test_a_quiet_time_is_not_saved_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(node, "PolledSubscription", Queue)
-    monkeypatch.setattr(node, "deserialize_message", lambda _data, kind: kind)
+    monkeypatch.setattr(node, "reader", lambda *_topic: lambda data: data)
     nobody: Any = None
     topic = node._Topic(nobody, WorldGraph, topics.WORLD_GRAPH, nobody, PolledGroup())
     assert topic.take(0.0, has_truth=True) is not None
