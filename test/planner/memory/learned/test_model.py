@@ -118,11 +118,15 @@ def test_a_model_of_other_classes_is_refused() -> None:
         Detector(Model(("unicorn", "cup"), made.weights, {}))
 
 
+# Classes of PARTNR's tasks that no generated house has: there was nothing to learn them from.
+UNSEEN = {"basketball", "battery_charger", "canister", "gaming_console", "monitor_stand"}
+
+
 def test_the_shipped_model_knows_what_lies_about_and_fits_its_limits() -> None:
     path = shipped_model()
     made = read_model_file(path)
     # Slices are learned from actions.
-    everything = set(default_catalogue().objects)
+    everything = set(default_catalogue().objects) - UNSEEN
     assert set(made.classes) == {name for name in everything if not name.endswith("_slice")}
     assert path.stat().st_size < 20e6
     assert sum(w.size for w in made.weights.values()) < 10e6
