@@ -176,7 +176,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/integration/test_approve.py::test_it_shows_the_question_with_its_picture"
     ),
     "planner approve agent_0 --yes ID": (
-        "test/integration/test_approve.py::test_yes_begins_it_and_a_second_yes_is_told_why_not"
+        "test/integration/test_approve.py::test_yes_begins_what_can_be_done"
     ),
     "planner approve agent_0 --yes ID --pixel 320 200": (
         "test/integration/test_approve.py::test_another_pixel_may_be_given"
