@@ -69,6 +69,9 @@ def _unused(source: Source, order: Order) -> None:
             for phrase in (*mention.things, *(w.anchor for w in mention.to))
             for noun in nouns_within(phrase)
         ]
+        if mention.told and source.word(mention.start - 1) == "and":
+            # "The cup should be on the table and the plate is next to it": the plate as well?
+            about = [id(thing) for thing in mention.things if isinstance(thing, Noun)]
         if about and used.isdisjoint(about):
             raise source.unknown(mention.start, mention.end)
 

@@ -15,7 +15,7 @@ from planner.language.circumstance_words import (
 )
 from planner.language.clause_words import SHALL_BE, TO_DO
 from planner.language.drafts import Act, Do, Noun
-from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS, products
+from planner.language.english import FILLERS, NUMBERS, PEOPLE, PREPOSITION_WORDS, THE, products
 from planner.language.lexicon import Part
 from planner.language.lists import Segment
 from planner.language.remarks import Remarks
@@ -40,7 +40,16 @@ class Circumstances(Remarks):
     def _rest(self, at: int) -> int:
         if not self._sentence and (end := self._circumstance(at)):
             return end
+        if self._goes_on_wishing(at):
+            raise self._source.unknown(at, self._clause_end(at))
         return super()._rest(at) or self._circumstance(at)
+
+    def _goes_on_wishing(self, at: int) -> bool:
+        """Whether one more of several wishes stands here, as in "and the door is closed"."""
+        source = self._source
+        listed = source.word(at - 1) == "and" or source.word(self._clause_end(at)) == ","
+        wished = self._wishing and bool(self._sentence) and listed
+        return wished and source.word(at) in THE and not self._somebody_is(at)
 
     def _people_said(self, at: int) -> int:
         """Reads "there will be four of us", "it is just me": for how many a table is set."""

@@ -281,7 +281,9 @@ class Clauses(Statements):
 
     def _wishes(self, at: int) -> bool:
         """Whether a clause begins with words such as "make sure that"."""
-        return self._source.longest(self.skip(at), SHALL_BE) > at + 1
+        start = self.skip(at)
+        end = self._source.longest(start, SHALL_BE)
+        return bool(end) and self._source.words[start:end] not in WEAK_WISHES
 
 
 def _each_of(things: list[Phrase]) -> list[Phrase]:

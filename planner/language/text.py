@@ -317,6 +317,9 @@ class Text(Shares):
             return self._gap(at)
         if self._wishing and (found := self.statement(at, wish=True)):
             return found
+        if self._wishing and source.word(at) == "that":
+            # "Make sure that the cup is clean and that the plate is on the table".
+            return self.statement(at + 1, wish=True) or self.clause(at)
         given = list(self._given) if self._sentence else []
         if source.word(at - 1) == "and" and given and not self.item(at + 1):
             found = self.verb_phrase(at, {Form.PAST}, given)

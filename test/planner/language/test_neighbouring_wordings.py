@@ -179,6 +179,18 @@ MEANINGS = [
     ("Pick the cup up and put it in the sink.", "[{move: {the: cup}, to: {in: {the: sink}}}]"),
     ("Please look for the toy and stop next to it.", "[{go: {next_to: {the: toy}}}]"),
     ("Stop the radio.", "[{make: {the: radio}, be: powered off}]"),
+    # Several wishes
+    *(
+        (
+            f"{wish} the cup is on the table and {that}the plate is next to it.",
+            (
+                "[{move: {the: cup}, to: {on_top: {the: table}}}, "
+                "{move: {the: plate}, to: {next_to: {the: cup}}}]"
+            ),
+        )
+        for wish in ("Ensure", "Ensure that", "Make sure", "See to it that")
+        for that in ("", "that ")
+    ),
 ]
 
 
@@ -238,9 +250,25 @@ def test_what_follows_one_after_the_other_is_no_contradiction(text: str) -> None
         ("Never open the fridge until the lamp is on.", NotUnderstood, "until"),
         ("Turn on the TV and wait until I come.", NotUnderstood, "until"),
         ("Please do not touch the vase until the table is clean.", NotUnderstood, "until"),
+        (
+            "The cup should be on the table and the plate is next to it.",
+            NotUnderstood,
+            "the plate is next to it",
+        ),
+        (
+            "Put the cup on the table and the plate is next to it.",
+            NotUnderstood,
+            "the plate is next to it",
+        ),
+        ("Make sure the lamp is on and the door is closed.", NotUnderstood, "the door is closed"),
+        (
+            "Ensure the lamp is on, the door is closed, and the cup is on the table.",
+            NotUnderstood,
+            "the door is closed",
+        ),
     ],
 )
-def test_what_tells_things_apart_is_not_dropped(
+def test_what_tells_things_apart_and_what_is_wished_is_not_dropped(
     text: str, outcome: type[Ask | NotUnderstood], words: str
 ) -> None:
     found = interpret(text)
