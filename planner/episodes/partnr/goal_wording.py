@@ -34,11 +34,8 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _TIDY = r"(?:set|tidy|clean|organi[sz]e|prepare|create)"
-# What would be read otherwise than it is meant.
-_MISLEADING = (
-    (re.compile(r"\bensure (?!that )", re.IGNORECASE), "ensure that "),
-    (re.compile(r"\bnext to (it|them) close by\b", re.IGNORECASE), r"next to \1"),
-)
+# What would be read otherwise than it is meant: near is said twice.
+_TWICE_NEAR = re.compile(r"\b(next to (?:it|them)) close by\b", re.IGNORECASE)
 # Other ways of these instructions to say something, and how it is read.
 _REWORDED = tuple(
     (re.compile(pattern, re.IGNORECASE), plainly)
@@ -81,6 +78,26 @@ _REWORDED = tuple(
         (r"\b(move|bring|take) (it|them) in (?=the )", r"\1 \2 to "),
         (r"\bfrom (cabinet|table|shelf) \d+\b", r"from the \1"),
         (r" at each setting(?= on the table)", ""),
+        (
+            (
+                r"\bset the table (?:for +people )?in the ([a-z ]+?) with +"
+                r"([a-z]+, +[a-z]+, +and +[a-z]+) at each setting\b"
+            ),
+            r"place \2 on the table in the \1",
+        ),
+        (r"\ball the table settings\b", "all of them"),
+        # A bowl next to a spoon, a fork next to a plate on the table: all of it is there.
+        (
+            (
+                r"\b(place|put) (an? [a-z]+ next to an? [a-z]+), (an? [a-z]+ next to an? [a-z]+) "
+                r"(on the table)\b"
+            ),
+            r"\1 \2 \4 and put \3 \4",
+        ),
+        (
+            r"\b((?:place|put) [^.?!]+?) (on [^.?!]*next to each other)\. include ([^.?!]+)\.",
+            r"\1, and \3 \2.",
+        ),
         (r"\b(place +[a-z]+, +[a-z]+, and +[a-z]+) at each setting\b", r"\1 on the table"),
         (r" out of the way(?= in | on )", ""),
         (r"^things in the [a-z ]+ need to be put away\. +", ""),
@@ -111,8 +128,7 @@ def plain(instruction: str, scene: Scene, *, reworded: bool = False) -> str:
     verb at the beginning of a sentence, that differs in one letter. `reworded`: also without
     announcements, and in the words that are read.
     """
-    for pattern, plainly in _MISLEADING:
-        instruction = pattern.sub(plainly, instruction)
+    instruction = _TWICE_NEAR.sub(r"\1", instruction)
     if reworded:
         instruction = _reworded(instruction)
     found = _ASIDES.sub("", _respelled(instruction, scene))
