@@ -80,7 +80,7 @@ SENTENCES: dict[Rule, str] = {
     Rule.CONTRADICTION: "Propositions or constraints can never hold together.",
     Rule.ALREADY_SATISFIED: "The task is solved before anybody does anything.",
     Rule.STATE_AT_START: "A thing has a state that is asked for before anybody does anything.",
-    Rule.TRUE_AT_START: "A proposition about places counts before anybody does anything.",
+    Rule.TRUE_AT_START: "A proposition about places, or a history's work, holds at the start.",
     Rule.UNGATED: "A later goal of a thing is true at the start and not gated by the earlier one.",
     Rule.LOST_HEAD: "A goal that must last depends on one that need not.",
     Rule.UNSOLVABLE: "No agent of the episode has the ability, or no place the room.",
