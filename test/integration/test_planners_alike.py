@@ -363,6 +363,9 @@ def program_reply(moves: Sequence[tuple[str, str]]) -> str:
 def model_replies(stack: Stack, planner: str) -> list[str]:
     if planner == "helper":
         return [program_reply(MOVED[stack.task])]
+    if planner == "open_loop":
+        steps = (f"- Pick[{thing}]\n- Place[{place}]" for thing, place in MOVED[stack.task])
+        return ["\n".join((*steps, "- Done[]"))]
     if planner == "llamar_coela":
         return chosen_replies(stack, planner)
     if planner.startswith("llamar"):
@@ -404,5 +407,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     assert replace(found, evidence=evidence) == expected
     assert expected.code is InstructionCode.DONE
     ends_early = planner == "llamar_coela" and stack.task in llamar_scripts.CHOSEN
-    assert expected.success is not ends_early
+    # It opens nothing.
+    puts_in = planner == "open_loop" and stack.task in ("cabinet", GRAPH)
+    assert expected.success is not (ends_early or puts_in)
     stack.passed = True
