@@ -1,7 +1,8 @@
 """The results that EPM's paper prints, row by row with ours (EPM-T7, EPM-T9, EPM-T10).
 
 Settings do not tell what a model was trained on, so a run stands beside a row of the paper only
-where it is named for it; the others stand below.
+where it is named for it; the others stand below. But DynaMem's planner is trained on nothing: its
+runs stand beside its rows.
 """
 
 from __future__ import annotations
@@ -101,8 +102,12 @@ def table_lines(
     if unknown:
         raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
     placed = {name for names in named.values() for name in names}
-    rest = [run for run in runs if run.name not in placed]
     beside = {key: [r for r in runs if r.name in names] for key, names in named.items()}
+    rest: list[Run] = []
+    for run in runs:
+        if run.name not in placed:
+            key = _own_row(run)
+            (beside.setdefault(key, []) if key else rest).append(run)
     lengths = lengths or Lengths()
     lines = [
         *_ablations("TABLE 7: making of demonstrations", ABLATIONS, beside, rest),
@@ -119,6 +124,14 @@ def table_lines(
         "mean +/- standard error over N tasks, as the paper's; a decision without model is a cycle",
         f"{_STALE} printed, but not the mean of the three types below it (EPM-T9)",
     ]
+
+
+def _own_row(run: Run) -> str:
+    """The row that settings alone tell: DynaMem's planner with its memory; "" = none."""
+    settings = run.settings
+    if (settings.planner, settings.memory) != ("open_loop", "voxels-plain"):
+        return ""
+    return "dynamem_dynamem" if settings.memory_model else "dynamem_gt"
 
 
 def _ablations(

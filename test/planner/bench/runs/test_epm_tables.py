@@ -132,6 +132,28 @@ def test_what_is_told_each_turn_is_a_comparison_of_success() -> None:
     assert "whole_list" in row_keys()
 
 
+@pytest.mark.parametrize(
+    ("settings", "perception"),
+    [
+        ({"memory": "voxels-plain"}, "GT"),
+        ({"memory": "voxels-plain", "memory_model": "siglip"}, "DynaMem"),
+        ({"memory": "privileged"}, None),
+        ({"memory": "voxels-plain", "planner": "react"}, None),
+    ],
+)
+def test_dynamems_planner_with_its_memory_stands_beside_its_row(
+    settings: dict[str, str], perception: str | None
+) -> None:
+    lines = table_lines([_run("ours", **{"planner": "open_loop", **settings})], {})
+    nine = [_words(line) for line in _table(lines, "TABLE 9")]
+    rows = [i for i, words in enumerate(nine) if words[:2] == ["All", "ours"]]
+    above = [nine[i - 1][:4] for i in rows]
+    assert above == ([] if perception is None else [["DynaMem", perception, "All", "paper"]])
+    (method,) = (w for w in _table(lines, "SUCCESS BY PERCEPTION") if "val" in _words(w))
+    assert method[0].startswith(settings.get("planner", "open_loop"))
+    assert "0.50 +/- 0.29" in _words(method)
+
+
 def test_an_unknown_row_is_refused() -> None:
     with pytest.raises(PlannerError, match="there is no row 'hd'; known are dynamem_gt"):
         table_lines([], {"hd": ["x"]})
