@@ -58,7 +58,7 @@ DIAGNOSTICS_PERIOD_S = 1.0
 TOPIC_COUNTS_EVERY = 10
 # Queue depths in the middleware for a busy machine: some seconds of the fastest topics; fewer
 # pictures, at a megabyte each, as the middleware keeps the memory of the longest queue for good.
-QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 40
+QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
 # No more is taken from the middleware while so much waits to be compressed and written.
 MAX_WAITING_BYTES = 64 << 20
 # After a stop, a full disk has so long to get space for the end of the bag.

@@ -182,8 +182,8 @@ def test_at_a_terminal_what_was_typed_before_the_question_is_no_answer(
     terminal.type("maybe\n")
     terminal.prompted(2)
     terminal.type("k\n")
-    assert terminal.ended() == 0
-    assert "pick was approved, and later ones too" in terminal.said
+    assert terminal.ended() == 1
+    assert "pick was approved and refused: nothing to take is at the target" in terminal.said
     assert asked.pick.result().code == PrimitiveCode.NOTHING_THERE
 
 
