@@ -58,7 +58,9 @@ class Values:
         text, value = types[name], getattr(message, name)
         array = _ARRAY.match(text)
         inner = (array["item"] or array["of"]) if array else text
-        if "/" in inner and depth < _MAX_DEPTH and self._chance.random() < 0.8:
+        # A part of a service or an action cannot be made anew.
+        is_part = "/" in inner and array is None and _class_of(inner) is None
+        if is_part or ("/" in inner and depth < _MAX_DEPTH and self._chance.random() < 0.8):
             if array is None:
                 self._change(value, depth + 1)
                 return
@@ -99,7 +101,7 @@ class Values:
             low = 0 if whole["sign"] else -values // 2
             high = low + values - 1
             return chance.choice((low, high, 0, 1, max(low, -1), chance.randint(0, 12), high // 2))
-        message = (_class_of(text) or object)()
+        message = _class_of(text)()
         if depth < _MAX_DEPTH:
             for _ in range(2):
                 self._change(message, depth + 1)

@@ -6,6 +6,7 @@ from random import Random
 
 import pytest
 from geometry_msgs.msg import PoseWithCovariance
+from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import EntityState, MemoryUpdate, WorldState
 from planner_msgs.srv import EditMemory
 from rclpy.serialization import deserialize_message, serialize_message
@@ -13,7 +14,11 @@ from tf2_msgs.msg import TFMessage
 
 from planner.bad_day.hostile.values import Values
 
-KINDS = [WorldState, MemoryUpdate, EditMemory.Request, TFMessage, PoseWithCovariance]
+# The last has a part of an action as a field.
+KINDS = [
+    *(WorldState, MemoryUpdate, EditMemory.Request, TFMessage, PoseWithCovariance),
+    FollowInstruction.Impl.SendGoalService.Request,
+]
 
 
 @pytest.mark.parametrize("kind", KINDS)
