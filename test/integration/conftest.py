@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TextIO
 
 import pytest
 
+from planner.world.episode import Episode
 from planner.world.house import House
 
 if TYPE_CHECKING:
@@ -151,6 +152,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         return LONGEST.index(item.path.name) if here and item.path.name in LONGEST else len(LONGEST)
 
     items.sort(key=rank)
+
+
+@pytest.fixture(scope="module")
+def world(
+    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
+) -> Path:
+    """The task of the small house, in files."""
+    from bridge_harness import write_world
+
+    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
 
 
 @pytest.fixture

@@ -8,20 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from bridge_harness import Client, bridge, write_world
+from bridge_harness import Client, bridge
 from crowded_house import crowded_house
 from planner_msgs.srv import LoadEpisode
 from std_srvs.srv import Trigger
-
-from planner.world.episode import Episode
-from planner.world.house import House
-
-
-@pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Path:
-    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
 
 
 @pytest.fixture(scope="module")

@@ -81,13 +81,6 @@ EVERYTHING = QoSProfile(
 
 
 @pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Path:
-    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
-
-
-@pytest.fixture(scope="module")
 def shared(world: Path) -> Iterator[Client]:
     with bridge(episode=world):
         made = Client()
