@@ -90,6 +90,9 @@ class _Source:
     # Topic numbers by name suffix of the compressed form.
     numbers: dict[str, int] = field(default_factory=dict)
     slot: int = -1
+    # Messages that the middleware queues, and whether any were taken yet.
+    depth: int = QUEUE_DEPTH
+    is_begun: bool = False
     # When the newest message could be taken; determines order and times in the bag.
     available_ns: int = 0
 
@@ -246,6 +249,7 @@ class RecorderNode(Node):
             is_compressed=type_name == IMAGE and self._images == "compressed",
             select=self._selection(name),
             on_kept=self._notes.handler_of(kept_as, type_name),
+            depth=depth,
         )
 
     def _selection(self, name: str) -> Callable[[bytes], bytes | None]:
@@ -283,6 +287,7 @@ class RecorderNode(Node):
         """Takes all queued messages from the middleware."""
         waiting: list[_Waiting] = []
         for source in self._sources.values():
+            begin = len(waiting)
             # Bounded, so that one busy publisher cannot starve the others.
             for _ in range(QUEUE_DEPTH):
                 taken = source.subscription.take()
@@ -296,12 +301,21 @@ class RecorderNode(Node):
                     taken = replace(taken, data=b"")
                 waiting.append(_Waiting(source.available_ns, taken, source, kept))
                 self._waiting_bytes += len(taken.data)
+            if not source.is_begun and len(waiting) > begin:
+                source.is_begun = True
+                if len(waiting) - begin >= source.depth:
+                    self._count_overflow(source.counts, waiting[begin].taken)
         if not waiting:
             return
         waiting.sort(key=lambda found: found.available_ns)
         waited_s = (time.time_ns() - waiting[0].available_ns) * 1e-9
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
         self._waiting.extend(waiting)
+
+    def _count_overflow(self, counts: TopicCounts, first: ReceivedMessage) -> None:
+        gap = counts.begin_full(first.number, first.received_ns)
+        if gap is not None:
+            self._bag.add_record(bag_records.GAP, gap.as_record())
 
     def _selected(self, source: _Source, data: bytes) -> bytes | None:
         """What is to be written of a message; None = it is left out, also one that is malformed."""

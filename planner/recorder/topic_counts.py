@@ -6,6 +6,9 @@ from dataclasses import dataclass, field
 
 from planner.recorder.sequence_tracker import SequenceTracker
 
+# Cause of a gap of unknown size.
+QUEUE_FULL = "the queue was full before it was first read, so at least these are missing"
+
 
 @dataclass(frozen=True, slots=True)
 class Gap:
@@ -81,6 +84,21 @@ class TopicCounts:
         self.missed += missing
         last_ns, self._last_ns = self._last_ns, received_ns
         return Gap(self.name, last_ns, received_ns, missing) if missing else None
+
+    def begin_full(self, number: int, received_ns: int) -> Gap | None:
+        """Counts what a full queue had dropped before anything was taken from it.
+
+        A publisher that keeps no history may have sent earlier messages to others alone, so their
+        number is not known: at least one.
+
+        Args:
+            number: of the first message that was left, as in `take`.
+            received_ns: its time of receipt.
+        """
+        if self.latched or number == 1:
+            return None
+        self.missed += 1
+        return Gap(self.name, 0, received_ns, 1, QUEUE_FULL)
 
     def lose(self, received_ns: int, cause: str) -> None:
         """Counts a received message that cannot be written."""

@@ -183,6 +183,23 @@ def test_a_new_topic_is_met_while_pictures_keep_the_recorder_busy(
     assert (counts["/pictures"]["written"], counts["/verdict"]["written"]) == (30, 1)
 
 
+def test_what_a_full_queue_dropped_before_it_was_read_is_said(
+    tmp_path: Path, beside: Beside, capsys: pytest.CaptureFixture[str]
+) -> None:
+    talker, recorder, executor = beside
+    pictures = talker.create_publisher(Image, "pictures", qos.EVENTS)
+    with mock.patch("planner.recorder.node.PICTURE_QUEUE_DEPTH", 4):
+        until(pictures.get_subscription_count, executor)
+    for _ in range(9):
+        pictures.publish(Image())
+    assert pictures.wait_for_all_acked()
+    recorder.destroy_node()
+    counts = recording(tmp_path / "bag")["/pictures"]
+    assert counts["received"] == 4
+    assert counts["missed"] > 0
+    assert "MISSING: /pictures" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_verdict_that_never_arrived_is_counted_as_missing(
     tmp_path: Path, beside: Beside, capsys: pytest.CaptureFixture[str], arrives: bool

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.recorder.topic_counts import Gap, TopicCounts, summary
+from planner.recorder.topic_counts import QUEUE_FULL, Gap, TopicCounts, summary
 
 A, B = b"a" * 16, b"b" * 16
 
@@ -29,6 +29,19 @@ def test_a_latched_topic_is_complete_from_its_first_message() -> None:
     assert counts.take(A, 1, 100) is None
     late = TopicCounts("/world/state", latched=True)
     assert late.take(A, 3, 100) == Gap("/world/state", 0, 100, 2)
+
+
+def test_a_queue_that_was_full_at_first_has_lost_one_at_least() -> None:
+    counts = TopicCounts("/depth")
+    assert counts.begin_full(51, 100) == Gap("/depth", 0, 100, 1, QUEUE_FULL)
+    assert counts.take(A, 51, 100) is None
+    assert (counts.received, counts.missed, counts.sequence) == (1, 1, 1)
+
+
+def test_a_full_queue_is_no_loss_where_its_first_message_shows_it() -> None:
+    assert TopicCounts("/depth").begin_full(1, 100) is None
+    # Here the jump itself is counted.
+    assert TopicCounts("/world/state", latched=True).begin_full(51, 100) is None
 
 
 def test_publishers_are_counted_apart_and_a_new_one_begins_again() -> None:
