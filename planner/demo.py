@@ -268,8 +268,7 @@ class LastLine:
             print(self.live, flush=True)
             return status
         found = check_bag(output)
-        for line in found.judged.lacks if found.judged is not None else ():
-            print(f"missing in the bag: {line}", flush=True)
+        found.say_lacks()
         live, _, rest = self.live.partition("  ")
         print(f"{live}  bag verdict: {found.text}  {rest}", flush=True)
         return status if found.agrees else status or EXIT_FAILED

@@ -197,6 +197,7 @@ def _run_once(args: argparse.Namespace, task: Path, seed: int, folder: Path) -> 
     if status == EXIT_INTERRUPTED:
         return None
     found = check_bag(folder, Request(Mode.STRICT, str(episode), True, True))
+    found.say_lacks()
     judged = found.judged
     if judged is None or judged.trace is None:
         raise PlannerError(f"not judged: {found.text}; see {folder / LOG_FILE}")

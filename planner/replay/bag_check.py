@@ -24,6 +24,11 @@ class BagCheck:
     text: str
     judged: Judged | None = None
 
+    def say_lacks(self) -> None:
+        """Prints what is missing in the bag: said before a verdict of it is."""
+        for line in self.judged.lacks if self.judged is not None else ():
+            print(f"missing in the bag: {line}", flush=True)
+
 
 def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
     """Evaluates the only bag of a run.
