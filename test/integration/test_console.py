@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 from console_page import ENDED, IN_CONTROL, IS_PARTNER, Command, act, command, press, say, wait
 from headless_browser import Browser
+from websockets.sync.client import connect
 
+from planner.console.connection import MAX_PAGES
 from planner.world.house import House, write_house
 
 # One whole stack with a browser at every change; what else the page does, in the slow tests.
@@ -123,13 +126,22 @@ def test_the_memory_is_corrected_by_hand(page: Browser) -> None:
 
 
 @pytest.mark.slow
-def test_a_stop_ends_the_instruction(page: Browser) -> None:
+def test_a_stop_ends_the_instruction_however_many_look_on(page: Browser, stack: Command) -> None:
     say(page, "Bring the cup to the table in the kitchen.")
     wait(page, "document.querySelector('#agents .call')")
-    page.run("document.activeElement.blur(); 1")
-    page.press("Escape")
-    wait(page, "document.querySelector('#instruction .canceled')")
-    wait(page, "document.querySelector('#log').textContent.includes('agent_0, agent_1 stopped')")
+    with ExitStack() as opened:
+        for number in range(MAX_PAGES):
+            guest = opened.enter_context(
+                connect(stack.address().replace("http", "ws") + "ws", max_size=None)
+            )
+            greeting = {"type": "hello", "version": 1, "token": "", "session": f"guest{number:03}"}
+            guest.send(json.dumps(greeting))
+            guest.recv(timeout=60)
+        page.run("document.activeElement.blur(); 1")
+        page.press("Escape")
+        wait(page, "document.querySelector('#instruction .canceled')")
+        log = "document.querySelector('#log').textContent"
+        wait(page, f"{log}.includes('agent_0, agent_1 stopped')")
 
 
 @pytest.mark.slow
