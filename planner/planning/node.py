@@ -118,7 +118,10 @@ class TaskPlannerNode(ManagedNode):
         self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.talks else None
         self._messages: RosMessages | None = None
         self._inputs.set_house(self._world.layout)
-        self._world.follow(lambda house: self._loop.call(partial(self._inputs.set_house, house)))
+        self._world.follow(
+            lambda house: self._loop.call(partial(self._inputs.set_house, house)),
+            lambda loaded_s: self._loop.call(partial(self._inputs.begin_world, loaded_s)),
+        )
         self._lockstep = LockstepPublisher(self, LockstepChannel.PLANNER, self._losses)
         model = self._settings.model
         self._publisher = StatusPublisher(

@@ -11,6 +11,7 @@ from planner.planning.delta_log import DeltaLog
 from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import Capabilities
 from planner.world.vocabulary import EntityKind
 from planner.world.wire import graph_record
@@ -18,6 +19,8 @@ from planner.world.wire import graph_record
 NOTHING = Belief(0.0, -1, {})
 # Stamps go through nanoseconds and back.
 _EQUAL_S = 1e-6
+# A memory's graph may come before the message that its world was loaded, and be so much older.
+_OLDEST_S = 5.0
 
 
 class RosInputs:
@@ -31,6 +34,8 @@ class RosInputs:
         self._belief: Belief | None = NOTHING
         self._listeners: list[asyncio.Future[None]] = []
         self._house: House | None = None
+        # Stamp of what a memory said of the world before, until it has said something of this one.
+        self._past_s: float | None = None
         self.log = DeltaLog()
 
     # Inputs
@@ -38,7 +43,18 @@ class RosInputs:
     def set_graph(self, graph: Any) -> None:
         """Sets a planner_msgs/WorldGraph, converted only when the belief is read."""
         self._graph, self._belief = graph, None
+        if self._past_s is not None and stamp_seconds(graph.header.stamp) < self._past_s:
+            self._past_s = None
         self.notify()
+
+    def begin_world(self, loaded_s: float) -> None:
+        """A world was loaded: what was believed of one before it tells nothing.
+
+        Args:
+            loaded_s: when, on the world's clock, which begins anew.
+        """
+        if self.belief.stamp_s > loaded_s + _OLDEST_S:
+            self._past_s = self.belief.stamp_s
 
     def settle(self, agent: str, stamp_s: float) -> None:
         """The world: all calls of an agent that end by then have ended."""
@@ -63,8 +79,8 @@ class RosInputs:
 
     @property
     def ready(self) -> bool:
-        """Whether the house and at least one agent are known."""
-        return self._house is not None and bool(self.agents)
+        """Whether the house is known, and at least one agent in the world of now."""
+        return self._house is not None and bool(self.agents) and self._past_s is None
 
     @property
     def agents(self) -> tuple[str, ...]:

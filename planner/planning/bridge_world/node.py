@@ -16,6 +16,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import stamp_seconds
 
 LOG_PERIOD_S = 30.0
 
@@ -51,14 +52,15 @@ class BridgeWorld:
         if house:
             self.layout = load_house(house).layout
 
-    def follow(self, on_house: Callable[[House], None]) -> None:
+    def follow(self, on_house: Callable[[House], None], on_load: Callable[[float], None]) -> None:
         """Switches to each house and episode that the bridge loads.
 
         Args:
             on_house: called with each new layout, in the executor's thread.
+            on_load: called with the time at which each world was loaded, s on its clock.
         """
         self.agents, self._time = (), None
-        on_world = partial(self._on_world, on_house)
+        on_world = partial(self._on_world, on_house, on_load)
         listen(self._node, WorldInfo, topics.WORLD_INFO, on_world, qos.LATCHED)
 
     @property
@@ -73,7 +75,10 @@ class BridgeWorld:
             return self._time == LOCKSTEP_TIME
         return False if self._node.count_publishers(topics.WORLD_INFO) == 0 else None
 
-    def _on_world(self, on_house: Callable[[House], None], info: WorldInfo) -> None:
+    def _on_world(
+        self, on_house: Callable[[House], None], on_load: Callable[[float], None], info: WorldInfo
+    ) -> None:
+        on_load(stamp_seconds(info.header.stamp))
         self.agents = tuple(info.agents)
         self._time = (info.time_mode, info.idle_time)
         try:
