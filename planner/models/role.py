@@ -13,6 +13,7 @@ class Role(StrEnum):
     MESSENGER writes what one agent may tell the others. LOCATOR says near what a thing may be.
     GENERATOR writes episodes. CLASSIFIER says of which class a task is, DECOMPOSER what its parts
     are, RANKER in which order to search rooms, PROPOSER which furniture is worth a visit.
+    CAPTIONER describes a picture.
     """
 
     PLANNER = "planner"
@@ -27,3 +28,4 @@ class Role(StrEnum):
     DECOMPOSER = "decomposer"
     RANKER = "ranker"
     PROPOSER = "proposer"
+    CAPTIONER = "captioner"

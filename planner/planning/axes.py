@@ -41,13 +41,15 @@ class MemorySource(StrEnum):
 
     DELTAS: the list once, then only changes (EPM-2.5). SUMMARY: all known objects after every
     action. TOOLS: only what it queries by the Find... tools. STATE: rooms and past actions in each
-    prompt, no dialogue. BELIEF: the records themselves, not as text.
+    prompt, no dialogue. CAPTIONS: descriptions of the pictures that its cameras took. BELIEF: the
+    records themselves, not as text.
     """
 
     DELTAS = "deltas"
     SUMMARY = "summary"
     TOOLS = "tools"
     STATE = "state"
+    CAPTIONS = "captions"
     BELIEF = "belief"
 
 

@@ -359,6 +359,15 @@ class TaskPlannerNode(ManagedNode):
                 return
             await asyncio.sleep(0.1)
 
+    async def _await_pictures(self, agents: tuple[str, ...]) -> None:
+        """Waits a moment for the first picture of each agent, if the planner reads pictures."""
+        pictures = self._pictures
+        if pictures is None:
+            return
+        if not await is_soon(lambda: all(map(pictures.has, agents))):
+            blind = ", ".join(agent for agent in agents if not pictures.has(agent))
+            self._log(f"no picture has come from {blind}")
+
     def _is_in_step(self) -> bool:
         waits = self._world.is_in_lockstep
         if waits is None:
@@ -388,6 +397,7 @@ class TaskPlannerNode(ManagedNode):
         choice = choice.for_task(task)
         if choice.part.needs_model and settings.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
+        await self._await_pictures(task.agents)
         self._log(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
         self._status = NOTHING_YET
         announce = partial(self._announce, goal)

@@ -110,6 +110,11 @@ def no_pictures(_options: Mapping[str, OptionValue]) -> bool:
     return False
 
 
+def always_pictures(_options: Mapping[str, OptionValue]) -> bool:
+    """For planners that read pictures whatever the options."""
+    return True
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlannerPart:
     """The record of a planner.

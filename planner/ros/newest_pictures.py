@@ -39,6 +39,10 @@ class NewestPictures:
             Image, topic, take, qos.IMAGE_INPUT, raw=True
         )
 
+    def has(self, agent: str) -> bool:
+        """Whether an agent's picture has come."""
+        return agent in self._messages
+
     def picture(self, agent: str) -> Picture | None:
         """The newest one; None if none has come yet. May be called from any thread.
 

@@ -170,10 +170,11 @@ def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
     return () if _is_fast(world, planner) else (pytest.mark.slow,)
 
 
-def _fits_household(planner: str) -> bool:
+def _fits(world: str, planner: str) -> bool:
     """Others are compared in their own world, such as by test_rescue_stack.py."""
-    able = default_bodies()[AgentKind.ROBOT].primitives
-    return PLANNERS.get(planner).needs_primitives.issubset(able)
+    able, part = default_bodies()[AgentKind.ROBOT].primitives, PLANNERS.get(planner)
+    sees = world != GRAPH or not part.wants_pictures({})
+    return sees and part.needs_primitives.issubset(able)
 
 
 def test_planners_at_every_change_exist() -> None:
@@ -189,7 +190,7 @@ CASES = [
     )
     for world in (*ASKED, GRAPH)
     for planner in PLANNERS.names()
-    if _fits_household(planner)
+    if _fits(world, planner)
 ]
 
 
@@ -341,6 +342,12 @@ def replies(events: Sequence[Event], *, bare: bool) -> list[str]:
     return [f"{thought}{e.call}\n{END_OF_TURN}" for e in events if e.result is None]
 
 
+def with_captions(said: Sequence[str], agents: int) -> list[str]:
+    """The same where a description of each picture comes first; all agents decide at first."""
+    rest = [text for reply in said[agents:] for text in ("A room.", reply)]
+    return [*["A room."] * agents, *said[:agents], *rest]
+
+
 def chosen_replies(stack: Stack, planner: str) -> list[str]:
     """What a model replies that chooses from the lists that it is given in this process."""
     model = llamar_scripts.Choosing(stack.task)
@@ -370,7 +377,9 @@ def model_replies(stack: Stack, planner: str) -> list[str]:
         return chosen_replies(stack, planner)
     if planner.startswith("llamar"):
         return llamar_scripts.replies(planner, llamar_scripts.JOINT[stack.task])
-    return replies(stack.expert_run[1], bare=PLANNERS.get(planner).bare_replies)
+    part = PLANNERS.get(planner)
+    said = replies(stack.expert_run[1], bare=part.bare_replies)
+    return with_captions(said, len(stack.agents)) if part.wants_pictures({}) else said
 
 
 def taught(stack: Stack) -> str:

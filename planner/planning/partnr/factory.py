@@ -21,13 +21,16 @@ def make_partnr(
         example: a solved task for the prompt.
 
     Raises:
-        PlannerError: if no model is given, or a single-agent planner has several agents.
+        PlannerError: if no model is given, a single-agent planner has several agents, or the axes
+            ask for descriptions of pictures.
     """
     from planner.planning.partnr.react import make_partnr_react
     from planner.planning.partnr.team import PartnrTeam
 
     task, dialogue, on_call, name = request.task, request.dialogue, request.on_call, request.name
     axes = request.axes if source is None else replace(request.axes, memory_source=source)
+    if axes.memory_source is MemorySource.CAPTIONS:
+        raise PlannerError(f"the planner {name} reads no pictures: partnr_views reads captions")
     if axes.control is Control.SINGLE and len(task.agents) > 1:
         raise PlannerError(f"control single plans for one agent, not for {len(task.agents)}")
     if axes.control is Control.CENTRALIZED and len(task.agents) > 1:

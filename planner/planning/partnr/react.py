@@ -43,6 +43,7 @@ class PartnrScript:
         self.name, self.axes = name, axes
         self._examples, self._states = examples, show_states
         self._with_tools = axes.memory_source is MemorySource.TOOLS
+        self._tells_objects = axes.memory_source not in (MemorySource.TOOLS, MemorySource.CAPTIONS)
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The skills of the body; the tools only if there is no summary (PARTNR-7.4)."""
@@ -56,11 +57,12 @@ class PartnrScript:
             is_giver=able is not None and able.kind == AgentKind.HUMAN.value,
             is_alone=len(context.task.agents) == 1,
         )
+        world = partnr.world_description(
+            context.belief, objects=self._tells_objects, states=self._states
+        )
         first = partnr.opening(
             context.task.instruction,
-            partnr.world_description(
-                context.belief, objects=not self._with_tools, states=self._states
-            ),
+            self.described(agent, world),
             ability.verbs,
             may_ask=ability.may_ask,
         )
@@ -72,14 +74,17 @@ class PartnrScript:
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The action's result and, if the memory is a summary, what is known now."""
         del since
-        if self._with_tools:
-            return partnr.result_turn(result, "")
-        return partnr.result_turn(
-            result, partnr.summary(context.belief, agent, states=self._states)
-        )
+        known = ""
+        if self._tells_objects:
+            known = partnr.summary(context.belief, agent, states=self._states)
+        return partnr.result_turn(result, self.described(agent, known))
+
+    def described(self, agent: str, known: str) -> str:  # noqa: ARG002 - for cameras
+        """What an agent is told of the world, from what the memory says of it."""
+        return known
 
     def shortened(self, turn: str) -> str:
-        """A result without its summary."""
+        """A result without what was known then."""
         return partnr.shortened(turn)
 
     def check(self, call: SkillCall, context: Context) -> None:

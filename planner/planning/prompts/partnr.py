@@ -20,6 +20,12 @@ from planner.world.vocabulary import Affordance, EntityKind, Relation
 
 NO_OBJECTS = "No objects found yet"
 OBJECTS = "Objects:"
+CAMERA = "Your camera shows:"
+CAPTION = (
+    "The picture is what the camera of somebody in a house shows now. Describe in a few sentences "
+    "which kind of room it is, which furniture and which things are there, on or in what each "
+    "thing is, and what is open, dirty, filled or switched on. Say only what can be seen."
+)
 _UNKNOWN_PLACE = "unknown in an unknown room"
 # Limits copies of one object in a prompt, so that they do not crowd out others (PARTNR-11.2).
 MAX_OF_CLASS = 12
@@ -271,8 +277,16 @@ def result_turn(result: str, world: str) -> str:
     return "\n".join([f"Result: {result}", *([world] if world else [])])
 
 
+def camera_lines(words: str, names: Sequence[str] | None = None) -> str:
+    """What a picture shows; `names` are what its things are called, None = as in the summary."""
+    lines = [f"{CAMERA} {words}"]
+    if names:
+        lines.append(f"Calls name what is to be seen there: {', '.join(names)}")
+    return "\n".join(lines)
+
+
 def shortened(turn: str) -> str:
-    """A result without its summary (PARTNR-D52)."""
+    """A result without its summary and its view (PARTNR-D52)."""
     if not turn.startswith("Result"):
         return turn
-    return turn.partition(f"\n{OBJECTS}\n")[0]
+    return turn.partition(f"\n{OBJECTS}\n")[0].partition(f"\n{CAMERA} ")[0]

@@ -10,8 +10,17 @@ from typing import Any
 
 from pydantic import JsonValue
 
+from planner.models.picture import Picture
 from planner.planning.expert.expert import Expert
-from planner.planning.planner import AgentResult, Context, Decision, Exchange, Planner, Task
+from planner.planning.planner import (
+    AgentResult,
+    Context,
+    Decision,
+    Exchange,
+    Planner,
+    Task,
+    no_picture,
+)
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.catalogue import default_catalogue
@@ -337,6 +346,7 @@ def play(
     task: Task,
     most: int = 200,
     answers: Sequence[str | None] = (),
+    picture: Callable[[str], Picture | None] = no_picture,
 ) -> Outcome:
     """Runs calls one after the other; every idle agent has started before one ends.
 
@@ -360,6 +370,7 @@ def play(
                 idle,
                 world.now_s,
                 answers=said,
+                picture=picture,
             )
             began_s = time.perf_counter()
             decision = asyncio.run(planner.decide(context))
