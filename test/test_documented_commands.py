@@ -245,6 +245,11 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench llamar --planner llamar --model teacher --agents 2 --fault-rate 0.1 --out RUN": (
         "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
     ),
+    "planner bench partnr_val --planner partnr_views --model roles:MODELS --agents 2 "
+    "--episodes 100 --out RUN": (
+        "test/planner/bench/runs/test_partnr_tables.py"
+        "::test_a_server_gets_the_pictures_and_another_model_the_rest"
+    ),
     "planner bench claims RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_claims_are_printed"
     ),

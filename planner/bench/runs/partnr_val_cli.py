@@ -7,6 +7,8 @@ from pathlib import Path
 
 from planner.bench.partnr_split import EPISODES, default_cache, export_scenes, import_split
 from planner.bench.runs import run_cli
+from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.partnr_tables import table_lines
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.world.vocabulary import AgentKind
@@ -62,11 +64,14 @@ def run(args: argparse.Namespace) -> int:
     )
     args.suite = str(split.folder / EPISODES)
     status = run_cli.run(args)
-    rows = list(newest_rows(args.out / ROWS_NAME).values())
+    rows = tuple(newest_rows(args.out / ROWS_NAME).values())
+    manifest = read_manifest(args.out)
+    ours = Run(str(args.out), manifest.suite, manifest.settings, rows)
     meshes = sorted({row.evidence["meshes"] for row in rows if "meshes" in row.evidence})
     world = (
-        f"{split.taken} of the {split.read} episodes of the file could be imported; run on "
-        f"{args.backend}; meshes: {'; '.join(meshes) if meshes else 'ours'}"
+        f"{len(ours.judged)} of {len(rows)} episodes have a verdict; {split.taken} of the "
+        f"{split.read} episodes of the file could be imported; run on {args.backend}; "
+        f"meshes: {'; '.join(meshes) if meshes else 'ours'}"
     )
-    print("\n".join(["", *table_lines(rows, world)]))
+    print("\n".join(["", *table_lines([ours], {}), world]))
     return status

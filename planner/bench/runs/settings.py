@@ -230,6 +230,8 @@ class RunSettings(FileModel):
             )
         if not has_pictures and self.skills.kind is SkillKind.LEARNED:
             raise PlannerError(f"the {world} world has no pictures for skill_kind learned")
+        if not has_pictures and self._planner_looks:
+            raise PlannerError(f"the {world} world has no pictures for --planner {self.planner}")
         return world
 
     def open_backend(self, house: House) -> Backend:
@@ -239,8 +241,12 @@ class RunSettings(FileModel):
             PlannerError: as `world_of`, or if it cannot be made.
         """
         by_policy = self.skills.kind is SkillKind.LEARNED
-        drawn = Drawn(pictures=self.reads_pictures or by_policy)
+        drawn = Drawn(pictures=self.reads_pictures or by_policy or self._planner_looks)
         return make_backend(self.world_of(house), self.backend_config, drawn)
+
+    @property
+    def _planner_looks(self) -> bool:
+        return self.part.wants_pictures(self.options)
 
     @property
     def _needs_pictures(self) -> bool:

@@ -10,7 +10,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bench.runs import all_cli, epm_tables, et_plan_tables, llamar_tables, teach_tables
+from planner.bench.runs import (
+    all_cli,
+    epm_tables,
+    et_plan_tables,
+    llamar_tables,
+    partnr_tables,
+    teach_tables,
+)
 from planner.bench.runs.epm_tables import Lengths
 from planner.bench.runs.improvement_gains import gain_lines, gains, read_improved
 from planner.bench.runs.llamar_tables import Run
@@ -44,6 +51,7 @@ PAPERS: Mapping[str, Paper] = {
     "et-plan": Paper(et_plan_tables.row_keys, et_plan_tables.table_lines),
     "helper": Paper(teach_tables.row_keys, teach_tables.table_lines),
     "llamar": Paper(llamar_tables.row_keys, llamar_tables.table_lines),
+    "partnr": Paper(partnr_tables.row_keys, partnr_tables.table_lines),
 }
 
 

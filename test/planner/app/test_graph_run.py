@@ -130,6 +130,8 @@ def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(tmp_path: Path)
         RunSettings(backend="embedded").world_of(house)
     with pytest.raises(PlannerError, match="no pictures for --memory pictures"):
         RunSettings(memory="pictures").world_of(house)
+    with pytest.raises(PlannerError, match="no pictures for --planner partnr_views"):
+        RunSettings(planner="partnr_views", model="teacher").world_of(house)
 
 
 @pytest.mark.parametrize("name", UPDATERS.names())
