@@ -112,9 +112,10 @@ def felt(
         on = support_of(layout, where, None, openness)
         piece = entities.named(on.parent) if on.parent is not None else None
         number = piece.entity_id if piece is not None else None
+        room = piece.room if piece is not None else on.room
         text = f"{describe(entity.class_name, entity.states, '', number)} {PLACED}"
         states = entity.states
-        operations.append(_update(entity, text, where, on.parent, on.relation, on.room, states))
+        operations.append(_update(entity, text, where, on.parent, on.relation, room, states))
     return operations
 
 
@@ -240,12 +241,8 @@ def _put_down(done: _Call, effect: PutDown) -> list[Operation]:
         within = _is_within(done.layout, told, target)
     relation = Relation.WITHIN if within else Relation.ON
     room: str | None
-    if piece is not None and target is not None:
-        where = told or surface_point(piece, relation)
-        text = describe(thing.class_name, thing.states, "", target.entity_id)
-        parent, room = piece.name, piece.room
-    elif target is not None and not target.is_furniture:
-        where = told or target.position_m
+    if target is not None and (piece is not None or not target.is_furniture):
+        where = told or (target.position_m if piece is None else surface_point(piece, relation))
         text = describe(thing.class_name, thing.states, "", target.entity_id)
         parent, room = target.name, target.room
     else:

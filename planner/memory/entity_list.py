@@ -340,7 +340,9 @@ class EntityList:
                 )
         named = support.name if support is not None and support.is_furniture else None
         place = support_of(self._layout, position_m, named, openness)
-        return Facts(said.class_name, (0, 0, 0), place.parent, place.relation, place.room, states)
+        piece = self.named(place.parent or "")
+        room = place.room if piece is None else piece.room
+        return Facts(said.class_name, (0, 0, 0), place.parent, place.relation, room, states)
 
     def _free_name(self, class_name: str) -> str:
         name = f"{class_name}_{self._next_id}"

@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.features import FeatureExtractor, Features, region_points, unit
-from planner.memory.updater import Operation
+from planner.memory.room_labels import RoomLabels
+from planner.memory.updater import Facts, Operation
 from planner.memory.wording import words_of
 from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
@@ -73,6 +74,7 @@ class ObjectGraph:
         extractor: FeatureExtractor,
         classes: Sequence[str],
         options: GraphOptions | None = None,
+        room_labels: RoomLabels | None = None,
     ) -> None:
         """Takes the features and the closed vocabulary.
 
@@ -80,12 +82,19 @@ class ObjectGraph:
             extractor: of regions and words.
             classes: of the vocabulary, as the catalogue writes them.
             options: thresholds.
+            room_labels: in which rooms furniture is; None = as the layout says.
         """
         self._extractor = extractor
         self._options = options or GraphOptions()
         self._classes = tuple(classes)
         self._words = np.stack([extractor.text(words_of(name)) for name in self._classes])
         self.objects: list[GraphObject] = []
+        self._room_labels = room_labels
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What became of the labels of rooms, if a model gives them."""
+        return {} if self._room_labels is None else self._room_labels.counts
 
     def update(
         self,
@@ -93,10 +102,15 @@ class ObjectGraph:
         entities: Sequence[Entity],
         last_action: str,  # noqa: ARG002 - effects come from the memory itself
     ) -> list[Operation]:
-        """The edits that an observation calls for; see `MemoryUpdater`."""
+        """The edits that an observation calls for; see `MemoryUpdater`.
+
+        Raises:
+            ModelError: if rooms are labelled by a model that does not answer.
+        """
         frame = observation.cameras.get(CAMERA)
         if frame is None:
             return []
+        made = self._labelled(entities)
         options = self._options
         touched: list[GraphObject] = []
         for region in self._extractor.regions(frame):
@@ -106,7 +120,6 @@ class ObjectGraph:
         hand = observation.base.compose(observation.hand).position_m
         known = {e.entity_id: e for e in entities if not e.is_furniture}
         taken: set[int] = set()
-        made = []
         for thing in {id(t): t for t in touched}.values():
             class_name = self.class_of(thing)
             if class_name is None or thing.looks < options.looks:
@@ -128,6 +141,23 @@ class ObjectGraph:
                 )
             )
         return made
+
+    def _labelled(self, entities: Sequence[Entity]) -> list[Operation]:
+        """The edits of furniture that is not yet in the room of its label; things follow it."""
+        if self._room_labels is None:
+            return []
+        rooms = self._room_labels.rooms
+        return [
+            Operation(
+                OperationKind.UPDATE,
+                piece.entity_id,
+                description=piece.description,
+                position_m=piece.position_m,
+                facts=Facts(piece.class_name, parent=rooms[piece.name], room=rooms[piece.name]),
+            )
+            for piece in entities
+            if piece.is_furniture and piece.name in rooms and piece.room != rooms[piece.name]
+        ]
 
     def class_of(self, thing: GraphObject) -> str | None:
         """The class of the vocabulary that it is most alike to; None where nothing is."""
