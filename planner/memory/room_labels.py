@@ -72,7 +72,9 @@ class RoomLabels:
                 label = await self._ask(piece)
             self._rooms[piece.name] = self._room(piece, label)
 
-        for ended in await asyncio.gather(*map(ask, pieces), return_exceptions=True):
+        # A server that is away, or whose way with grammars has to be found out, is asked once.
+        await ask(pieces[0])
+        for ended in await asyncio.gather(*map(ask, pieces[1:]), return_exceptions=True):
             if isinstance(ended, BaseException):
                 raise ended
 

@@ -403,6 +403,35 @@ def test_a_baseline_runs_in_the_node_and_answers_questions(
         assert "seen at" in answer.message
 
 
+def test_a_model_behind_a_server_labels_the_rooms_of_furniture(client: Client, world: Path) -> None:
+    """The first answer tells how the server takes a grammar; the next is no label."""
+    answers = ("a7", '{"ROOM_LABEL": "ballroom"}', '{"ROOM_LABEL": "kitchen"}')
+    with (
+        chat_server(answers) as (url, asked),
+        running(
+            "memory", episode=world, updater="object-graph", room_model="m", room_model_url=url
+        ),
+    ):
+        listener = Listener(client)
+        traces = client.listen(PlannerTrace, "/memory/trace", 100)
+        statuses = client.listen(DiagnosticArray, "/diagnostics")
+        listener.until_known("table_0")
+        look_at(client, "cup_0")
+
+        def rooms() -> list[str]:
+            pieces = [e for e in listener.lists[-1].entities if e.is_furniture]
+            return sorted(e.room for e in pieces)
+
+        client.wait(lambda: set(rooms()) == {"", "kitchen_0"}, "what the model said")
+        assert rooms().count("") == 1
+        client.wait(
+            lambda: counts(client, statuses).get("room labels unreadable") == "1", "the count"
+        )
+        client.wait(lambda: len(traces) >= len(rooms()), "the model's calls")
+        assert {(trace.planner, trace.role) for trace in traces} == {("object-graph", "memory")}
+        assert "QUERY_OBJECT_NAME" in asked[-1]["messages"][1]["content"]
+
+
 def test_a_memory_whose_model_is_missing_is_one_line(world: Path, tmp_path: Path) -> None:
     assert "the memory vlm needs a model" in refusal(episode=world, updater="vlm")
     line = refusal(episode=world, updater="open-vocabulary", model=tmp_path)
