@@ -95,7 +95,8 @@ def check_planner(
         watched.append(_Watched(make(task)))
         return watched[-1]
 
-    backend = EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
+    blind = {} if part.wants_pictures(choice.options) else {"renderer": "none"}
+    backend = EmbeddedBackend(default_options().model_copy(update=blind))
     try:
         run = prepare_embedded(
             backend,

@@ -8,8 +8,8 @@ from planner import cli
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["llamar_smart_llm", "llamar_coela"])
-def test_baselines_that_plan_once_or_separately_pass(
+@pytest.mark.parametrize("name", ["llamar_smart_llm", "llamar_coela", "partnr_views"])
+def test_planners_that_plan_once_or_separately_or_look_pass(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.main(["check", "planner", name, "--model", "teacher"]) == 0
