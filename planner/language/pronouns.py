@@ -173,7 +173,7 @@ class Pronouns:
         if pronoun.number == 1 and excepted:
             # "The fruit in the bowl, but not the banana, it goes in the bin".
             raise self._source.ask(AskReason.WHICH, pronoun.start, pronoun.end)
-        for spoken in reversed(self._spoken):
+        for later, spoken in enumerate(reversed(self._spoken)):
             things = [n for n in spoken.things if n not in own]
             anchors = [n for n in spoken.anchors if n not in own and not is_room(n)]
             if pronoun.number == 1 and any(map(fits, spoken.topics)) and any(map(fits, things)):
@@ -183,6 +183,8 @@ class Pronouns:
             if found := self._meant(pronoun, things, anchors, fits):
                 self._check_vessel(pronoun, found, fits)
                 yield from found
+                if pronoun.number == 2 and later:
+                    yield from self._came_there_too(spoken, self._spoken[-later:], fits)
                 return
         for spoken in reversed(self._spoken):
             things = [n for n in spoken.things if n not in own]
@@ -196,6 +198,18 @@ class Pronouns:
             yield from self._pair(pronoun, own)
             return
         raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
+
+    @staticmethod
+    def _came_there_too(
+        spoken: Spoken, later: list[Spoken], fits: Callable[[Noun], bool]
+    ) -> list[Noun]:
+        """Reads "put the cups on the bed and the hat there as well. Move these": the hat, too."""
+        together = all(
+            other.targets and spoken.targets and other.targets[-1] is spoken.targets[-1]
+            for other in later
+        )
+        added = [noun for other in later for noun in other.things if noun not in spoken.things]
+        return added if together and all(map(fits, added)) else []
 
     def _check_vessel(
         self, pronoun: Pronoun, found: list[Noun], fits: Callable[[Noun], bool]

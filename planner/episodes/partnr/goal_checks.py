@@ -18,6 +18,7 @@ from planner.episodes.partnr.goal_propositions import (
     is_so,
     list_of,
     names_in,
+    number_of,
     place_of,
     ties_of,
 )
@@ -124,6 +125,8 @@ def _moved_away(
             isinstance(place.anchor, PlaceOf) for place in leaving.to
         )
         here = [place_of(name, item, scene) for item in fresh for name in item.names]
+        # "A cup" of three on the table is one thing.
+        moved = sum(number_of(item, evaluation) for item in fresh)
         there = {place for item in fresh for place in item.second}
         tied = any({item.index for item in fresh} & tie for tie in ties_of(evaluation))
         if len(set(here)) > 1 and not tied and all(is_so(item, scene) for item in fresh):
@@ -133,7 +136,7 @@ def _moved_away(
             if is_definite(leaving) and not _says_from(leaving):
                 if _beside_a_thing(leaving) or _arranged(fresh, items):
                     continue
-                if len(here) < _MIN_MOVED_TOGETHER:
+                if moved < _MIN_MOVED_TOGETHER:
                     if not is_placed(words, leaving):
                         raise UnclearError("it is at such a place already")
                     continue

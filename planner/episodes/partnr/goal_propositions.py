@@ -82,6 +82,14 @@ def place_of(name: str, item: Proposition, scene: Scene) -> str:
     return (thing.room if item.function == "is_in_room" else thing.parent) or ""
 
 
+def number_of(item: Proposition, evaluation: Mapping[str, JsonValue]) -> int:
+    """How many of its things it is about."""
+    document = list_of(evaluation["propositions"])[item.index]
+    args = document["args"] if isinstance(document, dict) else None
+    number = args.get("number", 1) if isinstance(args, dict) else 1
+    return number if isinstance(number, int) else 1
+
+
 def ties_of(evaluation: Mapping[str, JsonValue]) -> list[set[int]]:
     """The propositions of each tie to the same argument."""
     return [

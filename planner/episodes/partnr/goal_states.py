@@ -6,7 +6,7 @@ PARTNR has three: clean, filled, powered on. A thing that shall come in a state 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from planner.grounding.fitting import Fitting
 from planner.grounding.scene import Scene, Thing
@@ -40,7 +40,10 @@ def _reached(
     request: Request, goal: Goal, fitting: Fitting, origins: list[Anchor], name: str
 ) -> Iterator[Request]:
     if isinstance(request, Make):
-        things = tuple(_left_by(thing, goal, fitting, origins) for thing in request.things)
+        things = tuple(
+            _left_by(thing, goal.requests, fitting) if thing in origins else thing
+            for thing in request.things
+        )
         states = tuple(
             _CLEAN if state == _DUSTED and not _can_be_dusted(things, fitting) else state
             for state in request.states
@@ -63,7 +66,8 @@ def _reached(
             bare = bare.model_copy(update={"label": label})
             made.append(Make(things=(Mention(label=label),), states=states))
         things_moved.append(bare)
-    yield request.model_copy(update={"things": tuple(things_moved)})
+    to = tuple(_left_before(place, request, goal, fitting) for place in request.to)
+    yield request.model_copy(update={"things": tuple(things_moved), "to": to})
     yield from made
 
 
@@ -102,17 +106,26 @@ def _origins(request: Request) -> Iterator[Place]:
             yield from (place for place in thing.where if place.relation is Relation.AT)
 
 
-def _left_by(thing: NounPhrase, goal: Goal, fitting: Fitting, origins: list[Anchor]) -> NounPhrase:
-    """For "the table" from which things are taken: the one that they are on."""
-    if not isinstance(thing, Description) or thing.holding or thing not in origins:
+def _left_before(place: Place, request: Request, goal: Goal, fitting: Fitting) -> Place:
+    """For "the table" to which something comes: the one that was taken from before."""
+    anchor = place.anchor
+    if not isinstance(anchor, Description) or not anchor.definite:
+        return place
+    at = next(k for k, other in enumerate(goal.requests) if other is request)
+    return place.model_copy(update={"anchor": _left_by(anchor, goal.requests[:at], fitting)})
+
+
+def _left_by(thing: NounPhrase, requests: Sequence[Request], fitting: Fitting) -> NounPhrase:
+    """For "the table" from which requests take things: the one that they are on."""
+    if not isinstance(thing, Description) or thing.holding:
         return thing
-    taken = [
+    taken = tuple(
         moved
-        for request in goal.requests
+        for request in requests
         if isinstance(request, Move)
         for moved in request.things
         if isinstance(moved, Description) and any(p.anchor == thing for p in moved.where)
-    ]
+    )
     if any(one.kind is not EntityKind.FURNITURE for one in fitting.things(thing)):
         return thing
-    return thing.model_copy(update={"holding": tuple(taken)})
+    return thing.model_copy(update={"holding": taken})

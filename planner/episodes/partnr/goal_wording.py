@@ -34,6 +34,12 @@ _ANNOUNCED = re.compile(
     re.IGNORECASE,
 )
 _TIDY = r"(?:set|tidy|clean|organi[sz]e|prepare|create)"
+# What the rest is about: "prepare the dining table. Put the tray on the table".
+_PREPARED = re.compile(
+    rf"^(?:help me )?(?:{_TIDY}|tidy up|set up|clean up) the (?P<which>[a-z ]+) "
+    r"(?P<noun>table|desk|counter|bench|couch)(?: for [a-z ]+)?\. +",
+    re.IGNORECASE,
+)
 # What would be read otherwise than it is meant: near is said twice.
 _TWICE_NEAR = re.compile(r"\b(next to (?:it|them)) close by\b", re.IGNORECASE)
 # Other ways of these instructions to say something, and how it is read.
@@ -58,7 +64,7 @@ _REWORDED = tuple(
         (r"\boffice room (?=table)", "office "),
         (r"\blet's start by (?:moving|putting) ", "move "),
         (r"\bhelp me clean my (?:workstation|home office)\. +", ""),
-        (r"\borgani[sz]e the (?:office )?desk\. +", ""),
+        (r"\borgani[sz]e the (?:[a-z]+ )*(?:desk|table)\. +", ""),
         (r"\bworkout (?=tables?\b|bench|chairs?\b)", "gym "),
         (r"\bbring me (?=[^.?!]* to the )", "bring "),
         (r"\b(?:neatly|together) (?=next to each other|in (?:a|the) )", ""),
@@ -128,7 +134,7 @@ def plain(instruction: str, scene: Scene, *, reworded: bool = False) -> str:
     verb at the beginning of a sentence, that differs in one letter. `reworded`: also without
     announcements, and in the words that are read.
     """
-    instruction = _TWICE_NEAR.sub(r"\1", instruction)
+    instruction = _which_furniture(_TWICE_NEAR.sub(r"\1", instruction))
     if reworded:
         instruction = _reworded(instruction)
     found = _ASIDES.sub("", _respelled(instruction, scene))
@@ -160,6 +166,16 @@ def _reworded(text: str) -> str:
     for said, plainly in _ROBOTS_GERUNDS.items():
         text = text.replace(f" {said}", plainly)
     return text
+
+
+def _which_furniture(text: str) -> str:
+    """The text where "the table" is the dining table that is to be prepared."""
+    about = _PREPARED.match(text)
+    if about is None:
+        return text
+    again = re.compile(rf"\bthe (?={about['noun']}\b(?! in\b| of\b))", re.IGNORECASE)
+    rest = again.sub(f"the {about['which'].lower()} ", text[about.end() :])
+    return text[: about.end()] + rest
 
 
 def _goes_on(rest: str, place: str | None) -> bool:

@@ -29,7 +29,7 @@ from planner.world.vocabulary import AgentKind
 
 DATASET = "partnr-instructions"
 REPORT_VERSION = 1
-_ARRANGEMENTS_TRIED = 6
+_ARRANGEMENTS_TRIED = 20
 
 AGENTS = (
     AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
@@ -139,15 +139,15 @@ class _Arranged:
 
     Attributes:
         reason: why it has no goal; "" if it has one.
-        by_chance: whether another arrangement may be better.
+        by_chance: how much is true already that may not be in another arrangement.
     """
 
     episode: Episode
     reason: str
-    by_chance: bool
+    by_chance: int
 
     def is_better(self, other: _Arranged) -> bool:
-        """Whether it has a goal and the other has none, or has no chance in it."""
+        """Whether it has a goal and the other has none, or has less chance in it."""
         mine, theirs = bool(self.reason), bool(other.reason)
         return (mine, self.by_chance) < (theirs, other.by_chance)
 
@@ -166,16 +166,16 @@ def _arranged(
     derivation = derive(entry.instruction, scene_at_start(bare, scene.house, catalogue))
     evaluation = derivation.evaluation
     if evaluation is None:
-        return _Arranged(bare, derivation.reason, by_chance=False)
+        return _Arranged(bare, derivation.reason, by_chance=0)
     if want := why_unplaceable(bare, scene.house, evaluation):
-        return _Arranged(bare, want, by_chance=True)
+        return _Arranged(bare, want, by_chance=1)
     goal = {"evaluation": evaluation, "task_types": derivation.task_types}
     episode = in_other_states(bare, evaluation).model_copy(update=goal)
     findings = linter.findings(episode, scene.house)
     for finding in findings:
         if finding.severity is Severity.ERROR:
-            return _Arranged(bare, finding.reason, by_chance=True)
-    return _Arranged(episode, "", by_chance=bool(findings))
+            return _Arranged(bare, finding.reason, by_chance=1)
+    return _Arranged(episode, "", by_chance=len(findings))
 
 
 def _bare(entry: Entry, scene: SceneHouse, placed: PlacedEntry, catalogue: Catalogue) -> Episode:

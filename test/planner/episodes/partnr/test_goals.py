@@ -234,6 +234,44 @@ def test_what_is_to_be_placed_where_it_is_may_stay() -> None:
     assert facts(found)[0] == ("is_on_top", ["cup_0"], ["table_0", "table_1", "table_2"])
 
 
+def test_one_of_several_on_a_table_may_stay_there() -> None:
+    found = goal(
+        "Put a cup on the living room table and the bowl on the bed.",
+        cup_0="table_1", cup_1="table_1", bowl_0="counter_0",
+    )  # fmt: skip
+    assert facts(found)[0][1:] == (["cup_0", "cup_1"], ["table_0", "table_1", "table_2"])
+
+
+def test_the_table_from_which_a_thing_is_taken_is_the_one_that_another_comes_to() -> None:
+    found = goal(
+        "First, move the cup from the side table to the counter. Then, put the bowl on the side"
+        " table.",
+        cup_0="table_1", bowl_0="bed_0",
+    )  # fmt: skip
+    assert facts(found)[1] == ("is_on_top", ["bowl_0"], ["table_1"])
+
+
+@pytest.mark.parametrize(
+    "words", ["Organize the dining table.", "Help me prepare the dining table for lunch."]
+)
+def test_the_table_that_is_prepared_is_the_one_that_is_named_later(words: str) -> None:
+    found = goal(
+        f"{words} First, put the bowl on the bed. Finally, put the cup back on the table.",
+        cup_0="bed_0", bowl_0="table_0",
+    )  # fmt: skip
+    assert facts(found)[1] == ("is_on_top", ["cup_0"], ["table_3"])
+
+
+@pytest.mark.parametrize("words", ["these items", "them"])
+def test_what_came_there_as_well_is_one_of_these(words: str) -> None:
+    found = goal(
+        "Put the cups on the dining table and place the bowl there as well. Then, move"
+        f" {words} to the closet.",
+        cup_0="bed_0", cup_1="bed_0", bowl_0="bed_0",
+    )  # fmt: skip
+    assert [f[1] for f in facts(found)][3:] == [["cup_0"], ["cup_1"], ["bowl_0"]]
+
+
 def test_things_on_several_tables_come_to_one_of_them() -> None:
     found = goal(
         "Place the cup and the bowl on the coffee table.", cup_0="table_1", bowl_0="table_2"

@@ -265,7 +265,7 @@ READ_BY_EYE = (
     "spatial-1:45a5bd76 spatial-260:96364ff1 spatial-266:ab1e1f5b spatial-275:96f7dcc4 "
     "spatial-280:486f5be8 spatial-282:4ea5d7d1 spatial-287:3fdd8b6b spatial-288:45192ab0 "
     "spatial-303:fb3f1f31 spatial-304:486f5be8 spatial-88:f7b06fa0 spatial-96:f7b06fa0 "
-    "states-10:51cbccd6 temporal-106:48e9a3c7 temporal-109:2d8b81e3 temporal-131:3b9a71e8 "
+    "states-10:51cbccd6 temporal-106:48e9a3c7 temporal-109:9b71f4ed temporal-131:3b9a71e8 "
     "temporal-137:1448d778 temporal-257:21dcf5cc temporal-273:3ba2c534 temporal-285:7d5b5616 "
     "temporal-297:10e441be temporal-302:eb5823a0 temporal-88:0a563832 "
     "temporal-89:a1c54645 temporal-92:ead1c31c temporal-94:ef024d3d"
