@@ -10,5 +10,5 @@ def _places() -> list[Path]:
 
 
 SUITE = SuitePart(
-    summary="a thousand generated tasks in houses of their own", places=_places, version=2
+    summary="a thousand generated tasks in houses of their own", places=_places, version=3
 )
