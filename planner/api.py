@@ -301,7 +301,9 @@ def _backend(settings: RunSettings, house: House) -> Backend:
     privileged memory.
     """
     updater = settings.updater
-    instances = updater is None or updater.reads_truth(settings.memory_model)
+    instances = updater is None or updater.reads_truth(
+        settings.memory_model, settings.memory_options
+    )
     return make_backend(
         settings.world_of(house), settings.backend_config, Drawn(instances=instances)
     )

@@ -206,6 +206,11 @@ ELSEWHERE: Mapping[str, str] = {
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),
+    "planner bench teach --planner helper --model teacher --memory learned --depth-model "
+    "errors:0.077 --true-segmentation true --out RUN": (
+        "test/planner/bench/runs/test_teach_tables.py"
+        "::test_a_run_with_true_masks_and_estimated_depth_has_its_row"
+    ),
     "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
         "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
     ),

@@ -182,3 +182,39 @@ def make_tiny_align(folder: Path) -> Path:
     pictures = EfficientNetImageProcessor(size={"height": 32, "width": 32}, crop_size=None)
     AlignProcessor(pictures, tokenizer).save_pretrained(folder)
     return folder
+
+
+def make_tiny_zoedepth(folder: Path) -> Path:
+    """Writes a ZoeDepth model for pictures of 32 pixels, with its processor; returns the folder."""
+    import torch
+    from transformers import BeitConfig, ZoeDepthConfig, ZoeDepthForDepthEstimation
+    from transformers.models.zoedepth.image_processing_pil_zoedepth import (
+        ZoeDepthImageProcessorPil,
+    )
+
+    torch.manual_seed(1)
+    backbone = BeitConfig(
+        image_size=32,
+        patch_size=16,
+        num_hidden_layers=4,
+        hidden_size=32,
+        intermediate_size=32,
+        num_attention_heads=2,
+        out_indices=[1, 2, 3, 4],
+        reshape_hidden_states=False,
+        use_relative_position_bias=True,
+    )
+    config = ZoeDepthConfig(
+        backbone_config=backbone,
+        neck_hidden_sizes=[8, 8, 8, 8],
+        fusion_hidden_size=8,
+        bottleneck_features=8,
+        num_attractors=[4, 2, 2, 1],
+        bin_embedding_dim=8,
+        num_relative_features=4,
+        bin_configurations=[{"n_bins": 8, "min_depth": 0.001, "max_depth": 10.0, "name": "nyu"}],
+        num_patch_transformer_layers=None,
+    )
+    ZoeDepthForDepthEstimation(config).save_pretrained(folder)
+    ZoeDepthImageProcessorPil(size={"height": 32, "width": 32}).save_pretrained(folder)
+    return folder

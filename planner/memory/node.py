@@ -179,11 +179,13 @@ class MemoryNode(ManagedNode):
         model = updater_model(self)
         self._make_updater: MakeUpdater | None = None
         self._needs_truth, self._true_names, self._in_thread = False, True, False
-        self._needs_pictures = True
+        self._needs_pictures, self._adds_truth = True, False
         if self._updater == NO_UPDATER:
             return
         part = UPDATERS.get(self._updater)
-        self._needs_truth = part.reads_truth(model.model)
+        options = declare_options(self, part.options)
+        self._needs_truth = part.reads_truth(model.model, options)
+        self._adds_truth = part.adds_truth(options)
         self._true_names, self._in_thread = part.true_names, part.in_thread
         self._needs_pictures = part.needs_pictures
         self._make_updater = load_updater(
@@ -193,7 +195,7 @@ class MemoryNode(ManagedNode):
                 truth_source=self._truth_of_picture,
                 visibility=visibility,
                 class_of=self._class_of,
-                options=declare_options(self, part.options),
+                options=options,
                 on_call=lambda call: self._trace.publish(call),
             )
         )
@@ -398,6 +400,8 @@ class MemoryNode(ManagedNode):
         listen(self, JointState, gripper, on_hand, qos.LATCHED)
 
     def _wanted_pictures(self) -> tuple[str, ...]:
+        if self._adds_truth:
+            return (DEPTH, INSTANCES, COLOUR)
         return (DEPTH, INSTANCES) if self._needs_truth else (DEPTH, COLOUR)
 
     def _look(self, agent: str, exposure: Exposure | Seen, came_s: float | None = None) -> None:

@@ -109,6 +109,8 @@ class UpdaterPart:
         takes_server: whether the model may be on a server.
         needs_truth: whether it reads the simulator's instance ids and states.
         truth_instead_of_model: whether it reads them where no model is given.
+        truth_option: the option of those that, where it is on, makes it read them beside pictures;
+            "" = none does.
         true_names: whether its entities have the simulator's names.
         needs_pictures: whether it reads images; otherwise it also works from the sightings of a
             world without images.
@@ -123,15 +125,21 @@ class UpdaterPart:
     takes_server: bool = False
     needs_truth: bool = False
     truth_instead_of_model: bool = False
+    truth_option: str = ""
     true_names: bool = False
     needs_pictures: bool = True
     in_thread: bool = True
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 
-    def reads_truth(self, model: str) -> bool:
-        """Whether it reads the simulator's ids and states with this model; "" = none."""
-        return self.needs_truth or (self.truth_instead_of_model and not model)
+    def reads_truth(self, model: str, options: Mapping[str, OptionValue]) -> bool:
+        """Whether it reads the simulator's ids and states, with this model ("" = none)."""
+        alone = self.needs_truth or (self.truth_instead_of_model and not model)
+        return alone or self.adds_truth(options)
+
+    def adds_truth(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether it reads them beside the colours of pictures."""
+        return options.get(self.truth_option) is True
 
 
 def load_updater(request: UpdaterRequest) -> MakeUpdater:

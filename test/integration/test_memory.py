@@ -343,6 +343,22 @@ def test_the_learned_memory_sees_without_privilege(client: Client, world: Path) 
         assert [e.id for e in answer.entities] == [thing.id]
 
 
+def test_true_segments_come_to_the_node_beside_colours(client: Client, world: Path) -> None:
+    with running("memory", episode=world, updater="learned", true_segmentation="true"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        x, y, z = client.state().entities["cup_0"].box.center_m
+
+        def sees() -> bool:
+            for aside in (0.0, 0.08, -0.08, 0.04):
+                client.do("look", (x + aside, y, z))
+                client.idle(0.3)
+            found = [e for e in listener.lists[-1].entities if not e.is_furniture]
+            return any(e.name.startswith("cup_") for e in found)
+
+        client.wait(sees, "the cup as what it is")
+
+
 def test_a_model_behind_a_server_makes_the_edits(client: Client, world: Path) -> None:
     wrong = "Update 9999 (192, 192):cup\nnonsense\nRemove 100"
     with (

@@ -287,7 +287,7 @@ class RunSettings(FileModel):
     @property
     def _privilege(self) -> Privilege:
         updater = self.updater
-        truth = updater is None or updater.reads_truth(self.memory_model)
+        truth = updater is None or updater.reads_truth(self.memory_model, self.memory_options)
         return Privilege.PERCEPTION if truth else Privilege.NONE
 
     def choice(self, agents: int) -> PlannerChoice:

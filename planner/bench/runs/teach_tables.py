@@ -12,7 +12,7 @@ from functools import cache
 
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import Row
-from planner.bench.runs.settings import AnsweredBy, MemoryKind
+from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings
 from planner.bench.runs.table import estimated, tasks_of
 from planner.bench.runs.teach_results import (
     CHANGES,
@@ -28,6 +28,7 @@ from planner.bench.runs.teach_results import (
 from planner.command_line import aligned
 from planner.episodes.teach.routines import Routine, read_routines, routine_file
 from planner.evaluation.metrics.table import metrics
+from planner.memory.perception_options import DEPTH_MODEL, TRUE_SEGMENTATION
 from planner.parts.option import OptionValue
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import ProgramError
@@ -57,13 +58,13 @@ class Variant:
         key: its name on the command line.
         label: the paper's.
         switches: the options that differ from the planner's defaults.
-        memory: whether a run's memory is of this row; None = any.
+        sees: whether a run's memory sees as in this row; None = any.
     """
 
     key: str
     label: str
     switches: Mapping[str, OptionValue] = field(default_factory=dict)
-    memory: Callable[[str], bool] | None = None
+    sees: Callable[[RunSettings], bool] | None = None
     is_by_name_only: bool = False
 
     def fits(self, run: Run) -> bool:
@@ -76,15 +77,29 @@ class Variant:
         asks = bool(wanted["feedback_rounds"])
         if asks and run.settings.answered_by is not AnsweredBy.SIMULATED:
             return False
-        return self.memory is None or self.memory(run.settings.memory)
+        return self.sees is None or self.sees(run.settings)
 
 
-def _is_true_masks(memory: str) -> bool:
-    return memory in (MemoryKind.RAYS.value, MemoryKind.PICTURES.value)
+def _has_true_depth(settings: RunSettings) -> bool:
+    return not settings.memory_options.get(DEPTH_MODEL)
 
 
-def _is_seen_by_camera(memory: str) -> bool:
-    return memory not in {kind.value for kind in MemoryKind}
+def _has_true_masks(settings: RunSettings) -> bool:
+    by_ids = settings.memory in (MemoryKind.RAYS.value, MemoryKind.PICTURES.value)
+    return by_ids or settings.memory_options.get(TRUE_SEGMENTATION) is True
+
+
+def _sees_true_depth(settings: RunSettings) -> bool:
+    looks = settings.memory not in {kind.value for kind in MemoryKind}
+    return looks and _has_true_depth(settings) and not _has_true_masks(settings)
+
+
+def _sees_true_masks(settings: RunSettings) -> bool:
+    return _has_true_masks(settings) and not _has_true_depth(settings)
+
+
+def _sees_both(settings: RunSettings) -> bool:
+    return _has_true_masks(settings) and _has_true_depth(settings)
 
 
 ROWS = (
@@ -94,9 +109,10 @@ ROWS = (
     Variant("no_rectifier", "w/o Correction", {"rectifier": False}),
     Variant("no_locator", "w/o LOCATOR", {"locator": False}),
     Variant("smaller_model", "w/ GPT-3.5", is_by_name_only=True),
-    # Our cameras measure depth.
-    Variant("gt_depth", "w/ GT depth", memory=_is_seen_by_camera),
-    Variant("gt_masks", "w/ GT depth, seg", memory=_is_true_masks),
+    Variant("gt_depth", "w/ GT depth", sees=_sees_true_depth),
+    # The paper has no row of this one alone.
+    Variant("gt_segmentation", "w/ GT seg", sees=_sees_true_masks),
+    Variant("gt_masks", "w/ GT depth, seg", sees=_sees_both),
     Variant("gt_percept", "w/ GT percept", {"percept": "true"}),
     Variant("feedback_1", "w/ Feedback 1", {"feedback_rounds": 1}),
     Variant("feedback_2", "w/ Feedback 2", {"feedback_rounds": 2}),
@@ -187,9 +203,12 @@ def _variants(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[s
     paper_full = VARIANTS[ROWS[0].label][0][0]
     full = next((run for run in runs if _is_beside(run, ROWS[0], named)), None)
     for row in ROWS:
-        success, goals = VARIANTS[row.label]
-        drop = _percent(relative_drop(paper_full, success[0]))
-        rows.append((row.label, "paper", _printed(success), _printed(goals), drop, ""))
+        paper = ("-", "-", "-")
+        if row.label in VARIANTS:
+            success, goals = VARIANTS[row.label]
+            drop = _percent(relative_drop(paper_full, success[0]))
+            paper = (_printed(success), _printed(goals), drop)
+        rows.append((row.label, "paper", *paper, ""))
         rows += [_variant_words(run, full) for run in runs if _is_beside(run, row, named)]
     return ["TABLE 2, variants: from dialogue, unseen", *aligned(rows), ""]
 
@@ -293,5 +312,6 @@ def _settings_words(run: Run) -> str:
     words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
     if settings.answered_by is not AnsweredBy.NOBODY:
         words.append(f"answered by {settings.answered_by}")
-    options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
+    kinds = (settings.memory_options, settings.options, settings.model_options)
+    options = [item for options in kinds for item in sorted(options.items())]
     return ", ".join([*words, *(f"{name} {value}" for name, value in options)])

@@ -143,10 +143,13 @@ class _Updaters:
         self._truth: Callable[[], WorldState | None] = _no_state
         self._make: MakeUpdater | None = None
         self.needs_truth, self.foreign_names, self._needs_pictures = False, False, True
+        self._adds_truth = False
         if request.updater == NO_UPDATER:
             return
         part = UPDATERS.get(request.updater)
-        self.needs_truth = part.reads_truth(request.model.model)
+        options = read_options(part.options, request.options)
+        self.needs_truth = part.reads_truth(request.model.model, options)
+        self._adds_truth = part.adds_truth(options)
         self.foreign_names, self._needs_pictures = not part.true_names, part.needs_pictures
         self._make = load_updater(
             UpdaterRequest(
@@ -155,7 +158,7 @@ class _Updaters:
                 truth_source=lambda: self._truth(),
                 visibility=VISIBILITIES[request.visibility],
                 class_of=self.classes.get,
-                options=read_options(part.options, request.options),
+                options=options,
             )
         )
 
@@ -164,6 +167,8 @@ class _Updaters:
         pictures = any(SIGHTINGS not in camera.pictures for camera in recorded.cameras)
         if not self._needs_pictures and recorded.cameras and not pictures:
             return _SIGHTINGS
+        if self._adds_truth:
+            return (DEPTH, INSTANCES, COLOUR)
         return (DEPTH, INSTANCES) if self.needs_truth else (DEPTH, COLOUR)
 
     def updater(

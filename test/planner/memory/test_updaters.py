@@ -23,10 +23,14 @@ def test_those_that_need_no_model_have_the_name_they_are_asked_by(name: str) -> 
 
 def test_the_truth_is_read_by_privileged_and_by_baselines_without_a_model() -> None:
     parts = UPDATERS.usable()
-    without = {name for name, part in parts.items() if part.reads_truth("")}
-    with_model = {name for name, part in parts.items() if part.reads_truth("a_folder")}
+    without = {name for name, part in parts.items() if part.reads_truth("", {})}
+    with_model = {name for name, part in parts.items() if part.reads_truth("a_folder", {})}
     assert without == {"privileged", *BASELINES}
     assert with_model == {"privileged"}
+    true = {"true_segmentation": True}
+    added = {name for name, part in parts.items() if part.adds_truth(true)}
+    assert added == {"learned", "open-vocabulary"}
+    assert all(parts[name].reads_truth("a_folder", true) for name in added)
 
 
 def test_a_server_is_asked_by_vlm_alone() -> None:

@@ -238,12 +238,26 @@ def test_an_adapter_and_the_merged_model_are_the_same(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("command", "given", "matrices"),
+    [
+        ("hd", ["--rank", "4", "--batch", "2", "--epochs", "12"], (4, 128)),
+        # PARTNR's rank, alpha and batch; of its steps these are as many as a test has time for.
+        ("finetuned", ["--tuning-steps", "12"], (132, 128)),
+    ],
+)
 def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
-    tiny: Path, talks: Path, tmp_path: Path
+    command: str,
+    given: list[str],
+    matrices: tuple[int, int],
+    tiny: Path,
+    talks: Path,
+    tmp_path: Path,
 ) -> None:
-    words = ["train", "hd", str(talks), "--model", str(tiny), "--out"]
-    given = ["--rank", "4", "--batch", "2", "--epochs", "12", "--save-every", "1"]
-    killed = [sys.executable, "-m", "planner.cli", *words, str(tmp_path / "killed"), *given]
+    data = {"hd": talks, "finetuned": _samples(tmp_path)}[command]
+    words = ["train", command, str(data), "--model", str(tiny), "--save-every", "1", *given]
+    words.append("--out")
+    killed = [sys.executable, "-m", "planner.cli", *words, str(tmp_path / "killed")]
     process = subprocess.Popen(killed, stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
@@ -252,13 +266,24 @@ def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
             break
     assert process.wait(120) == -signal.SIGKILL
     process.stdout.close()
-    assert main([*words, str(tmp_path / "killed"), *given]) == 0
-    assert main([*words, str(tmp_path / "whole"), *given]) == 0
-    made = [
-        (tmp_path / name / "adapter" / "adapter_model.safetensors").read_bytes()
-        for name in ("killed", "whole")
-    ]
+    adapters = [tmp_path / name / "adapter" for name in ("killed", "whole")]
+    for adapter in adapters:
+        assert main([*words, str(adapter.parent)]) == 0
+    made = [(adapter / "adapter_model.safetensors").read_bytes() for adapter in adapters]
     assert made[0] == made[1]
+    config = json.loads((adapters[0] / "adapter_config.json").read_text())
+    assert (config["r"], config["lora_alpha"]) == matrices
+    assert sorted(config["target_modules"]) == ["q_proj", "v_proj"]
+    # It loads again, and says something.
+    assert isinstance(_reply(tiny, adapters[0], read_chats([data])[0], 1), str)
+
+
+def _samples(folder: Path) -> Path:
+    """A file as `planner bench samples` writes it."""
+    path = folder / "samples.jsonl"
+    lines = [{"episode_id": "e", "prompt": f"Task: {n}.", "target": c} for n, c in enumerate(CALLS)]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
 
 
 def test_bad_input_is_one_clear_error(tiny: Path, talks: Path, tmp_path: Path) -> None:

@@ -85,6 +85,18 @@ def test_check_42_percentages_and_relative_changes_are_rounded_as_printed() -> N
     [
         ({}, ["HELPER", "w/ GT depth, seg"]),
         ({"memory": "learned"}, ["HELPER", "w/ GT depth"]),
+        ({"memory": "learned", "memory_options": {"depth_model": "errors:0.1"}}, ["HELPER"]),
+        (
+            {"memory": "learned", "memory_options": {"true_segmentation": True}},
+            ["HELPER", "w/ GT depth, seg"],
+        ),
+        (
+            {
+                "memory": "learned",
+                "memory_options": {"true_segmentation": True, "depth_model": "errors:0.1"},
+            },
+            ["HELPER", "w/ GT seg"],
+        ),
         ({"options": {"memory_examples": "fixed"}}, ["w/o Mem Aug"]),
         ({"options": {"preconditions": False}}, ["w/o Pre Check"]),
         ({"options": {"rectifier": False}}, ["w/o Correction"]),
@@ -105,7 +117,8 @@ def test_check_44_each_ablation_is_a_switch_that_the_report_names(settings, labe
     run = made_run("mine", **settings)
     assert beside([run], "mine") == labels
     (behind,) = (line for line in table_lines([run], {}) if line.startswith("mine: "))
-    for name, value in settings.get("options", {}).items():
+    given = {**settings.get("options", {}), **settings.get("memory_options", {})}
+    for name, value in given.items():
         assert f"{name} {value}" in behind
     assert all(f"{settings[key]}" in behind for key in ("memory", "answered_by") if key in settings)
 
@@ -180,8 +193,22 @@ def test_the_command_puts_a_run_into_the_tables(tmp_path: Path, capsys) -> None:
     assert str(folder) in below
 
 
+@pytest.mark.slow
+def test_a_run_with_true_masks_and_estimated_depth_has_its_row(tmp_path: Path, capsys) -> None:
+    words = "bench teach --planner helper --model teacher --memory learned"
+    options = "--depth-model errors:0.077 --true-segmentation true --episodes 1 --quiet --out"
+    folder = tmp_path / "mine"
+    assert main([*words.split(), *options.split(), str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["bench", "table", "helper", str(folder)]) == 0
+    said = capsys.readouterr().out
+    below = said.partition("w/ GT seg ")[2].splitlines()[1]
+    assert str(folder) in below
+    assert "depth_model errors:0.077, true_segmentation True" in said
+
+
 def test_without_runs_the_papers_tables_are_printed(capsys) -> None:
     assert main(["bench", "table", "helper"]) == 0
     said = capsys.readouterr().out
-    assert said.count("paper") == 5 + 12 + 1 + 3
+    assert said.count("paper") == 5 + 13 + 1 + 3
     assert "WHAT STOOD BEHIND" not in said
