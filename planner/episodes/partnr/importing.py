@@ -128,7 +128,11 @@ def _episode(
     for attempt in range(1, _ARRANGEMENTS_TRIED):
         if not found.by_chance:
             break
-        again = _arranged(entry, scene, seed, catalogue, lexicon, linter, attempt)
+        try:
+            again = _arranged(entry, scene, seed, catalogue, lexicon, linter, attempt)
+        except UnplaceableError:
+            # Not in this arrangement; there is one already.
+            continue
         found = again if again.is_better(found) else found
     return found.episode, found.reason
 

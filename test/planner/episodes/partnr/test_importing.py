@@ -13,7 +13,9 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.episode_file import REPORT_NAME, episodes_in
+from planner.episodes.partnr import importing
 from planner.episodes.partnr.importing import Import, houses_of, import_instructions, write_import
+from planner.episodes.partnr.placement import PlacedEntry, UnplaceableError, place_entry
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house_checks import check_episode, check_house, load_episode
@@ -193,6 +195,29 @@ def test_the_report_accounts_for_everything(own: tuple[Path, Import], tmp_path: 
     assert report["episodes"] + len(report["unplaced"]) == 12
     assert report["scenes"]["villa"]["furniture"]["table_4"] == "table_4"
     assert report["scenes"]["villa"]["rooms"]["living_room_0"] == "living_room_0"
+
+
+def test_an_arrangement_without_room_does_not_undo_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Things stay where they are by the record, so that others are tried: one has no room."""
+    tried: list[int] = []
+
+    def placed(*given: Any) -> PlacedEntry:
+        tried.append(given[-1])
+        if given[-1] == 1:
+            raise UnplaceableError("no free place for a cup")
+        return place_entry(*given)
+
+    monkeypatch.setattr(importing, "place_entry", placed)
+    words = "Leave the vase on the table. Bring the hammer to another table in the living room."
+    things = ("vase", "table_4"), ("hammer", "table_6")
+    records = [_record(1, kind, place, "living_room_0") for kind, place in things]
+    path = tmp_path / "own.json"
+    path.write_text(json.dumps([_entry(0, words, *records)]), encoding="utf-8")
+    found = import_instructions([path], 0)
+    assert tried[:3] == [0, 1, 2]
+    assert [episode.evaluation is not None for episode in found.episodes] == [True]
 
 
 def test_two_files_of_one_name_are_refused(own: tuple[Path, Import]) -> None:
