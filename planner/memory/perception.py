@@ -97,7 +97,7 @@ class DepthErrors:
     """A stand-in for a model: the camera's depth with errors, the same from the same place."""
 
     def __init__(self, share: float) -> None:
-        """`share` is the mean error's size as a share of the depth; 0.077 is ZoeDepth's on NYU."""
+        """`share` is the mean error's size as a share of the depth."""
         self._share = share
 
     def depth_m(self, frame: CameraFrame) -> DepthImage:
