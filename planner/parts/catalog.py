@@ -6,7 +6,7 @@ import importlib
 import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, Protocol, TypeVar, cast
 
@@ -50,43 +50,40 @@ class Source:
 
 
 class Catalog(Generic[PartT]):
-    """The parts of one kind.
+    """The parts of one kind by name.
 
-    A part of this project is a module in `folder` with the attribute `attribute`, and has the
-    module's name. Other packages add parts as entry points of the group `planner.<folder's name>`.
-    Parts are imported lazily.
+    This project's are in the mapping `attribute` of a module, or of the modules of a package. Other
+    packages add parts as entry points of the group `planner.<the module's name>`, which are loaded
+    only when they are used.
     """
 
     def __init__(
         self,
         kind: str,
-        folder: str,
+        module: str,
         attribute: str,
         record: str,
         interface: int,
         *,
-        several: bool = False,
-        name_of: Callable[[str], str] = str,
         declared: str = "",
+        keep_order: bool = False,
     ) -> None:
         """Describes where the parts of a kind are.
 
         Args:
             kind: one word for messages, such as `planner`.
-            folder: the package whose modules are this project's parts.
-            attribute: the name of the record in each module.
+            module: the module or package of this project's parts.
+            attribute: the mapping's name there.
             record: the record's class as `module:name`, imported with the first part.
             interface: the supported version of its interface.
-            several: whether the attribute is a tuple of named records; such modules are imported to
-                list their names, and modules without the attribute are skipped.
-            name_of: makes a part's name from its module's, for this project's parts.
             declared: `module:function` that returns further parts of this project by name, which
                 are declared in data.
+            keep_order: whether the names of `attribute` are listed as declared, not sorted.
         """
-        self.kind, self._folder, self._attribute = kind, folder, attribute
-        self._record, self._interface, self._name_of = record, interface, name_of
-        self._several, self._declared = several, declared
-        self.group = f"{OUR_PACKAGE}.{folder.rpartition('.')[2]}"
+        self.kind, self._module, self._attribute = kind, module, attribute
+        self._record, self._interface = record, interface
+        self._declared, self._keep_order = declared, keep_order
+        self.group = f"{OUR_PACKAGE}.{module.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
     @cached_property
@@ -104,35 +101,18 @@ class Catalog(Generic[PartT]):
         return found, tuple(problems)
 
     def _ours(self) -> list[Source]:
-        package = importlib.import_module(self._folder)
-        modules = [name for _, name, _ in pkgutil.iter_modules(package.__path__)]
-        if self._several:
-            return [
-                Source(record.name, OUR_PACKAGE, lambda record=record: record)  # type: ignore[misc]
-                for name in modules
-                for record in getattr(
-                    importlib.import_module(f"{self._folder}.{name}"), self._attribute, ()
-                )
-            ]
-        return [
-            Source(
-                self._name_of(name),
-                OUR_PACKAGE,
-                lambda name=name: self._of_module(name),  # type: ignore[misc]
-            )
-            for name in modules
-        ] + self._of_data()
-
-    def _of_data(self) -> list[Source]:
-        module, _, function = self._declared.partition(":")
-        found = getattr(importlib.import_module(module), function)() if module else {}
-        return [
-            Source(name, OUR_PACKAGE, lambda part=part: part)  # type: ignore[misc]
-            for name, part in found.items()
-        ]
-
-    def _of_module(self, name: str) -> object:
-        return getattr(importlib.import_module(f"{self._folder}.{name}"), self._attribute)
+        home = importlib.import_module(self._module)
+        inner = [name for _, name, _ in pkgutil.iter_modules(getattr(home, "__path__", ()))]
+        modules = [home, *(importlib.import_module(f"{self._module}.{name}") for name in inner)]
+        found: dict[str, object] = {}
+        for module in modules:
+            found.update(getattr(module, self._attribute, {}))
+        if not self._keep_order:
+            found = dict(sorted(found.items()))
+        declaring, _, function = self._declared.partition(":")
+        if declaring:
+            found.update(getattr(importlib.import_module(declaring), function)())
+        return [Source(name, OUR_PACKAGE, partial(found.__getitem__, name)) for name in found]
 
     def names(self) -> tuple[str, ...]:
         """All names, this project's first; the part of a name may still prove to be broken."""

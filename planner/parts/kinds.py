@@ -19,18 +19,13 @@ if TYPE_CHECKING:
     from sim_bridge.part import BackendPart
 
 PLANNERS: Catalog[PlannerPart] = Catalog(
-    "planner", "planner.planning.planners", "PLANNER", "planner.planning.part:PlannerPart", 1
+    "planner", "planner.planning.planners", "PLANNERS", "planner.planning.part:PlannerPart", 1
 )
 BACKENDS: Catalog[BackendPart] = Catalog(
-    "backend", "sim_bridge.backends", "BACKEND", "sim_bridge.part:BackendPart", 1
+    "backend", "sim_bridge.backends", "BACKENDS", "sim_bridge.part:BackendPart", 1
 )
 UPDATERS: Catalog[UpdaterPart] = Catalog(
-    "memory updater",
-    "planner.memory.updaters",
-    "UPDATER",
-    "planner.memory.part:UpdaterPart",
-    1,
-    name_of=lambda module: module.replace("_", "-"),
+    "memory updater", "planner.memory.updaters", "UPDATERS", "planner.memory.part:UpdaterPart", 1
 )
 METRICS: Catalog[MetricRecord] = Catalog(
     "metric",
@@ -38,21 +33,20 @@ METRICS: Catalog[MetricRecord] = Catalog(
     "METRICS",
     "planner.evaluation.metrics.metric:MetricRecord",
     1,
-    several=True,
+    keep_order=True,
 )
 SUITES: Catalog[SuitePart] = Catalog(
-    "suite", "planner.bench.suites", "SUITE", "planner.bench.suite:SuitePart", 1
+    "suite", "planner.bench.suites", "SUITES", "planner.bench.suite:SuitePart", 1
 )
 MODELS: Catalog[ModelPart] = Catalog(
-    "model", "planner.models.models", "MODEL", "planner.models.part:ModelPart", 1
+    "model", "planner.models.models", "MODELS", "planner.models.part:ModelPart", 1
 )
 SKILLS: Catalog[SkillPart] = Catalog(
     "skill",
     "planner.skills.skills",
-    "SKILL",
+    "SKILLS",
     "planner.skills.part:SkillPart",
     1,
-    name_of=lambda module: "".join(word.capitalize() for word in module.split("_")),
     declared="planner.skills.changing:state_skills",
 )
 ALL = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, METRICS, SUITES)

@@ -12,7 +12,7 @@ from planner.evaluation.metrics.measure import (
     attempts,
     parsed,
 )
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.metrics.partnr import success
 from planner.evaluation.task import Predicate, asked_open, asked_state
 from planner.evaluation.trace import EpisodeTrace, TracedProposition
@@ -111,7 +111,7 @@ def _is_for(call: SkillCall, proposition: TracedProposition) -> bool:
     return call.name in (SkillName.PICK, SkillName.NAVIGATE)
 
 
-METRICS = (
+METRICS = by_name(
     Metric("skill_success", "EPM", Kind.SHARE, skill_success),
     Metric("no_skill_failure", "EPM", Kind.RATE, no_skill_failure),
     Metric("success_after_failure", "EPM", Kind.RATE, success_after_failure),

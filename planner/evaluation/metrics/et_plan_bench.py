@@ -12,7 +12,7 @@ from planner.evaluation.metrics.measure import (
     Measure,
     attempts,
 )
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.trace import EpisodeTrace
 
 NO_TRUTH = "no ground truth was given"
@@ -150,7 +150,7 @@ def _classes(action: str) -> str:
     return " ".join(_NUMBER.sub("", word) for word in action.split())
 
 
-METRICS = (
+METRICS = by_name(
     Metric("criteria_success", "ET-Plan-Bench", Kind.RATE, criteria_success),
     Metric("sequence_length", "ET-Plan-Bench", Kind.MEAN, sequence_length),
     Metric("lcs_length", "ET-Plan-Bench", Kind.MEAN, lcs_length),

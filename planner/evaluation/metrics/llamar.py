@@ -18,7 +18,7 @@ from planner.evaluation.metrics.measure import (
     parsed,
     targets,
 )
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.trace import DecisionLine, EpisodeTrace
 from planner.world.skill import SkillCall
 
@@ -125,7 +125,7 @@ def _by_model(trace: EpisodeTrace) -> Iterator[DecisionLine]:
     return (decision for decision in trace.decisions if decision.model)
 
 
-METRICS = (
+METRICS = by_name(
     Metric("llamar_success", "LLaMAR", Kind.RATE, success),
     Metric("transport_rate", "LLaMAR", Kind.SHARE, transport_rate),
     Metric("coverage", "LLaMAR", Kind.SHARE, coverage),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -99,3 +99,8 @@ class PooledMetric:
 
 
 MetricRecord = Metric | PooledMetric
+
+
+def by_name(*metrics: MetricRecord) -> Mapping[str, MetricRecord]:
+    """The metrics of a module as its catalog reads them, in their order in tables."""
+    return {metric.name: metric for metric in metrics}

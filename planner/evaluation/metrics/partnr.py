@@ -15,7 +15,7 @@ from planner.evaluation.metrics.measure import (
     parsed,
     robots,
 )
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.task import asked_open, asked_state
 from planner.evaluation.trace import CallLine, EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillName
@@ -191,7 +191,7 @@ def _carries(trace: EpisodeTrace, line: CallLine, call: SkillCall, step: int) ->
     return call.arguments[0] in {hold.hand: hold.entity for hold in holds}.values()
 
 
-METRICS = (
+METRICS = by_name(
     Metric("success", "PARTNR", Kind.RATE, success),
     Metric("percent_complete", "PARTNR", Kind.SHARE, percent_complete),
     Metric("sim_steps", "PARTNR", Kind.MEAN, sim_steps),

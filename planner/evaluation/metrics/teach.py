@@ -8,7 +8,7 @@ function returns an episode's addends.
 from __future__ import annotations
 
 from planner.evaluation.metrics.measure import attempts
-from planner.evaluation.metrics.metric import PooledMetric, Portion
+from planner.evaluation.metrics.metric import PooledMetric, Portion, by_name
 from planner.evaluation.trace import EpisodeTrace
 
 NOTHING_TO_DO = "vacuous: nothing was to do"
@@ -79,14 +79,16 @@ def _weighted(trace: EpisodeTrace, value: float) -> Portion:
     return Portion(value * path_weight(trace, length) * length, length)
 
 
-METRICS = tuple(
-    PooledMetric(function.__name__, "TEACh", function)
-    for function in (
-        goal_condition_success,
-        goal_condition_success_published,
-        weighted_success,
-        weighted_success_published,
-        weighted_goal_conditions,
-        weighted_goal_conditions_published,
+METRICS = by_name(
+    *(
+        PooledMetric(function.__name__, "TEACh", function)
+        for function in (
+            goal_condition_success,
+            goal_condition_success_published,
+            weighted_success,
+            weighted_success_published,
+            weighted_goal_conditions,
+            weighted_goal_conditions_published,
+        )
     )
 )

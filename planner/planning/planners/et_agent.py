@@ -1,4 +1,6 @@
-"""Planner `et_agent`: searches room by room for what a task names, and brings it."""
+"""ET-Plan-Bench's agent."""
+
+from collections.abc import Mapping
 
 from planner.planning.et_agent.options import ET_OPTIONS, knows_everything
 from planner.planning.part import PlannerPart, PlannerRequest
@@ -11,11 +13,13 @@ def _make(request: PlannerRequest) -> Planner:
     return make_et_agent(request)
 
 
-PLANNER = PlannerPart(
-    summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
-    make=_make,
-    takes_model=True,
-    tells_replies=True,
-    full_memory_for=knows_everything,
-    options=ET_OPTIONS,
-)
+PLANNERS: Mapping[str, PlannerPart] = {
+    "et_agent": PlannerPart(
+        summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
+        make=_make,
+        takes_model=True,
+        tells_replies=True,
+        full_memory_for=knows_everything,
+        options=ET_OPTIONS,
+    ),
+}

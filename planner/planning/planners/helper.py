@@ -1,22 +1,38 @@
-"""Planner `helper`: writes a program for a dialogue, runs and repairs it, learns what worked."""
+"""HELPER's planners."""
 
-from planner.planning.helper.options import HELPER_OPTIONS, wants_pictures
+from collections.abc import Mapping
+
+from planner.planning.helper.options import HELPER_OPTIONS, RETRIEVAL_OPTIONS, wants_pictures
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
 
 
-def _make(request: PlannerRequest) -> Planner:
+def _make_helper(request: PlannerRequest) -> Planner:
     from planner.planning.helper.settings import make_helper
 
     return make_helper(request)
 
 
-PLANNER = PlannerPart(
-    summary="HELPER: a program from a dialogue, by a model that is shown similar ones; one robot",
-    make=_make,
-    needs_model=True,
-    tells_replies=True,
-    asks=True,
-    wants_pictures=wants_pictures,
-    options=HELPER_OPTIONS,
-)
+def _make_helper_retrieval(request: PlannerRequest) -> Planner:
+    from planner.planning.helper.settings import make_retrieval
+
+    return make_retrieval(request)
+
+
+PLANNERS: Mapping[str, PlannerPart] = {
+    "helper": PlannerPart(
+        summary="HELPER: a program from a dialogue, by a model shown similar ones; one robot",
+        make=_make_helper,
+        needs_model=True,
+        tells_replies=True,
+        asks=True,
+        wants_pictures=wants_pictures,
+        options=HELPER_OPTIONS,
+    ),
+    "helper_retrieval": PlannerPart(
+        summary="HELPER without a model: the nearest remembered program, rebound to the request",
+        make=_make_helper_retrieval,
+        asks=True,
+        options=RETRIEVAL_OPTIONS,
+    ),
+}

@@ -1,11 +1,22 @@
-"""Planner `llamar`: a team that plans, acts, corrects and verifies."""
+"""LLaMAR and its baselines, and the rules for its rescue grid."""
 
-from planner.planning.llamar.options import LLAMAR_OPTIONS, reads_goal, wants_pictures
+from collections.abc import Mapping
+from functools import partial
+
+from planner.planning.llamar.options import (
+    COELA_OPTIONS,
+    EXACT_OPTIONS,
+    LLAMAR_OPTIONS,
+    TEAM_OPTIONS,
+    reads_goal,
+    wants_pictures,
+)
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
+from planner.world.primitive import PrimitiveName
 
 
-def _make(request: PlannerRequest) -> Planner:
+def _make_llamar(request: PlannerRequest) -> Planner:
     from planner.planning.llamar.asking import Asking
     from planner.planning.llamar.llamar import make_llamar
     from planner.planning.llamar.settings import llamar_options, translator_of
@@ -14,12 +25,104 @@ def _make(request: PlannerRequest) -> Planner:
     return make_llamar(request.task, asking, translator, llamar_options(request))
 
 
-PLANNER = PlannerPart(
-    summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
-    make=_make,
-    needs_model=True,
-    tells_replies=True,
-    wants_pictures=wants_pictures,
-    reads_goal=reads_goal,
-    options=LLAMAR_OPTIONS,
-)
+def _make_acting(style: str, request: PlannerRequest) -> Planner:
+    from planner.planning.llamar.acting_role import Style
+    from planner.planning.llamar.settings import acting_planner
+
+    return acting_planner(Style(style), request)
+
+
+def _make_llamar_coela(request: PlannerRequest) -> Planner:
+    from planner.planning.axes import Control
+    from planner.planning.llamar.asking import Asking
+    from planner.planning.llamar.coela import make_coela
+    from planner.planning.llamar.settings import actions_of, horizon_of
+
+    asking = Asking.of(request, Control.DECENTRALIZED)
+    return make_coela(request.task, asking, actions_of(request), horizon=horizon_of(request))
+
+
+def _make_llamar_smart_llm(request: PlannerRequest) -> Planner:
+    from planner.planning.llamar.asking import Asking
+    from planner.planning.llamar.settings import actions_of, horizon_of
+    from planner.planning.llamar.smart_llm import make_smart_llm
+
+    asking, options = Asking.of(request), actions_of(request)
+    return make_smart_llm(request.task, asking, options, horizon=horizon_of(request))
+
+
+def _make_rescue_rules(request: PlannerRequest) -> Planner:
+    from planner.planning.rescue.rules import RescueRules
+
+    return RescueRules(request.task)
+
+
+PLANNERS: Mapping[str, PlannerPart] = {
+    "llamar": PlannerPart(
+        summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
+        make=_make_llamar,
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=wants_pictures,
+        reads_goal=reads_goal,
+        options=LLAMAR_OPTIONS,
+    ),
+    "llamar_act": PlannerPart(
+        summary="LLaMAR's baseline Act: one call a joint step, actions without reasoning",
+        make=partial(_make_acting, "act"),
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=wants_pictures,
+        options=TEAM_OPTIONS,
+    ),
+    "llamar_cot": PlannerPart(
+        summary="LLaMAR's baseline CoT: one call a joint step, all reasoning before the actions",
+        make=partial(_make_acting, "cot"),
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=wants_pictures,
+        options=TEAM_OPTIONS,
+    ),
+    "llamar_react": PlannerPart(
+        summary="LLaMAR's baseline ReAct: one call a joint step, a thought before the actions",
+        make=partial(_make_acting, "react"),
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=wants_pictures,
+        options=TEAM_OPTIONS,
+    ),
+    "llamar_coela": PlannerPart(
+        summary="LLaMAR's baseline CoELA: a model for each agent, messages, choices from a list",
+        make=_make_llamar_coela,
+        needs_model=True,
+        tells_replies=True,
+        talks=True,
+        wants_pictures=wants_pictures,
+        options=COELA_OPTIONS,
+    ),
+    "llamar_smart_llm": PlannerPart(
+        summary="LLaMAR's baseline SmartLLM: a program of functions and threads, written once",
+        make=_make_llamar_smart_llm,
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=wants_pictures,
+        options=EXACT_OPTIONS,
+    ),
+    "rescue_rules": PlannerPart(
+        summary="the reference of the rescue world: puts out fires, carries people; no model",
+        make=_make_rescue_rules,
+        needs_goal=True,
+        needs_primitives=frozenset(
+            {
+                PrimitiveName.SCOUT,
+                PrimitiveName.TAKE_SAND,
+                PrimitiveName.TAKE_WATER,
+                PrimitiveName.USE_SAND,
+                PrimitiveName.USE_WATER,
+                PrimitiveName.DISCARD_SUPPLIES,
+                PrimitiveName.CARRY,
+                PrimitiveName.DROP_OFF,
+            }
+        ),
+    ),
+}

@@ -11,6 +11,7 @@ from planner.parts.kinds import SKILLS
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
+from planner.skills.skills import rescue
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.skill import Role, SkillCode, SkillResult
@@ -89,9 +90,7 @@ CALLS = {
 
 
 # Only rescuers can do these.
-RESCUE = tuple(
-    name for name in SKILLS.names() if SKILLS.get(name).routine.__module__.endswith("rescuing")
-)
+RESCUE = tuple(rescue.SKILLS)
 # Fails where the robot does not build its map.
 MAPPING = ("ExploreHouse",)
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")

@@ -21,7 +21,7 @@ NO_PART = "waits"
 
 def catalog() -> Catalog[PlannerPart]:
     return Catalog(
-        "planner", "planner.planning.planners", "PLANNER", "planner.planning.part:PlannerPart", 1
+        "planner", "planner.planning.planners", "PLANNERS", "planner.planning.part:PlannerPart", 1
     )
 
 

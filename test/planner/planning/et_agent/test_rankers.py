@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from et_toys import Toy, play
 
-from planner.models.models.teacher import MODEL as TEACHER
+from planner.models.models import MODELS
 from planner.models.part import ModelRequest
 from planner.models.reference import Fault
 from planner.models.role import Role
@@ -211,8 +211,9 @@ def test_what_cannot_be_read_is_asked_once_more_and_then_keeps_its_order() -> No
 
 
 def taught(**options) -> ModelRanker:
-    values = read_options(TEACHER.options, options)
-    teacher = TEACHER.make(ModelRequest("", "", values))
+    part = MODELS["teacher"]
+    values = read_options(part.options, options)
+    teacher = part.make(ModelRequest("", "", values))
     return ModelRanker("et_agent", teacher, ("agent_0",), table(), seed=4)
 
 

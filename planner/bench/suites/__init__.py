@@ -1,1 +1,0 @@
-"""The suites of this project: one module each, whose name is the suite's."""

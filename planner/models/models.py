@@ -1,0 +1,221 @@
+"""The chat models of this project by name."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from planner.models.chat import ChatModel
+from planner.models.part import TEMPERATURE, ModelPart, ModelRequest
+from planner.models.recorded import RecordedModel
+from planner.models.reference import Fault, Knows
+from planner.models.role import Role
+from planner.models.scripted import ScriptedModel
+from planner.parts.option import Option
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_document, read_text
+
+DIALECTS = ("auto", "vllm", "llamacpp", "none")
+
+
+def _make_server(request: ModelRequest) -> ChatModel:
+    from planner.models.openai_compatible import Dialect, OpenAiCompatible
+
+    return OpenAiCompatible(
+        request.url,
+        request.source,
+        dialect=Dialect(request.text("dialect")),
+        temperature=request.number("temperature"),
+    )
+
+
+def _make_local(request: ModelRequest) -> ChatModel:
+    folder, device = Path(request.source), request.text("device")
+    adapter = Path(request.text("adapter")) if request.text("adapter") else None
+    if _kind(folder) == "llava_onevision":
+        from planner.models.in_process_vision import InProcessVision
+
+        return InProcessVision(folder, device=device, adapter=adapter)
+    from planner.models.in_process import InProcessModel
+
+    temperature = request.number("temperature")
+    return InProcessModel(folder, device=device, adapter=adapter, temperature=temperature)
+
+
+def _kind(folder: Path) -> str:
+    """The architecture; "" if the file cannot be read, which loading then reports."""
+    try:
+        config = read_document(folder / "config.json")
+    except FileError:
+        return ""
+    return str(config.get("model_type", "")) if isinstance(config, dict) else ""
+
+
+# The roles of LLaMAR whose replies others read.
+_JUDGES = (Role.PLANNER, Role.CORRECTOR, Role.VERIFIER)
+
+
+def _make_teacher(request: ModelRequest) -> ChatModel:
+    from planner.models.teacher import Skill, Teacher
+
+    kinds = _kinds(request.text("fault_kinds"))
+    shared = request.number("fault_rate") / len(kinds)
+    rates = {f: request.number(f.value) + (shared if f in kinds else 0.0) for f in Fault}
+    shares = {role: request.number(_share(role)) for role in _JUDGES}
+    knows = Knows(request.text("teacher_knows"))
+    return Teacher(Skill(rates, request.number("heeding"), knows, shares))
+
+
+def _kinds(words: str) -> tuple[Fault, ...]:
+    """The faults of a comma-separated list; all where it is empty."""
+    named = [word.strip() for word in words.split(",") if word.strip()]
+    unknown = [word for word in named if word not in [*Fault]]
+    if unknown:
+        known = ", ".join(Fault)
+        raise PlannerError(f"fault_kinds has {unknown[0]!r}, which is not a fault: {known}")
+    return tuple(fault for fault in Fault if fault in named) or tuple(Fault)
+
+
+def _share(role: Role) -> str:
+    return f"{role.value}_faults"
+
+
+def _check_teacher(request: ModelRequest) -> None:
+    _make_teacher(request)
+
+
+def _rate(name: str, meaning: str) -> Option:
+    return Option(name, 0.0, meaning, min_value=0.0, max_value=1.0)
+
+
+_MEANINGS = {
+    Fault.INVENTED_ENTITY: "share of replies that name something that does not exist",
+    Fault.WRONG_ENTITY: "share of replies that name something else than they should",
+    Fault.SKIPPED_STEP: "share of replies that leave a step out",
+    Fault.REPEATED_STEP: "share of replies that repeat a step",
+    Fault.EARLY_DONE: "share of replies that claim that the task is complete",
+    Fault.MALFORMED: "share of replies that break off",
+    Fault.UNNOTICED_FAILURE: "share of replies that take a failed action for a success",
+}
+
+
+def _make_scripted(request: ModelRequest) -> ChatModel:
+    path = Path(request.source)
+    if path.is_dir():
+        path /= f"{request.episode_id}.txt"
+    text = read_text(path)
+    return ScriptedModel([part.strip() for part in text.split("\n\n") if part.strip()])
+
+
+def _make_recorded(request: ModelRequest) -> ChatModel:
+    from planner.models.dialogue_file import dialogue_path
+
+    path = Path(request.source)
+    if path.is_dir():
+        path = dialogue_path(path, f"{request.episode_id}-{request.seed}")
+    return RecordedModel(path)
+
+
+def _check_recorded(request: ModelRequest) -> None:
+    path = Path(request.source)
+    if path.is_dir() and not (path / "manifest.json").is_file():
+        raise PlannerError(f"{path}: is not a run with dialogues to replay")
+
+
+def _make_roles(request: ModelRequest) -> ChatModel:
+    from planner.models.by_role import make_role_models
+
+    return make_role_models(Path(request.source))
+
+
+def _check_roles(request: ModelRequest) -> None:
+    from planner.models.by_role import read_role_file
+
+    read_role_file(Path(request.source))
+
+
+MODELS: Mapping[str, ModelPart] = {
+    "server": ModelPart(
+        summary="behind an OpenAI-compatible server; a plain name with an address means it",
+        make=_make_server,
+        source="NAME",
+        needs_url=True,
+        takes_pictures=True,
+        options=(
+            TEMPERATURE,
+            Option(
+                "dialect",
+                "auto",
+                "how the server accepts a grammar; auto = detect",
+                choices=DIALECTS,
+            ),
+        ),
+    ),
+    "local": ModelPart(
+        summary="transformers in this process, with grammars; extra local, with pictures vlm",
+        make=_make_local,
+        source="FOLDER",
+        source_is_path=True,
+        takes_pictures=True,
+        holds_grammar=True,
+        options=(
+            TEMPERATURE,
+            Option("device", "cpu", "torch device for the model"),
+            Option("adapter", "", "folder of a LoRA adapter for the model", is_path=True),
+        ),
+    ),
+    "teacher": ModelPart(
+        summary="privileged: reads the goal and replies as a flawless model, with seeded faults",
+        make=_make_teacher,
+        reads_goal=True,
+        check=_check_teacher,
+        options=(
+            _rate("fault_rate", "share of replies with a fault, all of fault_kinds alike"),
+            Option("fault_kinds", "", "the kinds of faults that share fault_rate; empty = all"),
+            *(_rate(fault.value, meaning) for fault, meaning in _MEANINGS.items()),
+            *(
+                Option(
+                    _share(role),
+                    1.0,
+                    f"part of the fault rates that holds for LLaMAR's {role.value.capitalize()}",
+                    min_value=0.0,
+                    max_value=1.0,
+                )
+                for role in _JUDGES
+            ),
+            Option(
+                "teacher_knows",
+                Knows.PROMPT.value,
+                "what right replies follow from: the prompt, or all that the memory knows",
+                choices=tuple(Knows),
+            ),
+            _rate(
+                "heeding",
+                "share of replies that follow what other roles wrote, or examples, rather than err",
+            ),
+        ),
+    ),
+    "scripted": ModelPart(
+        summary="replies from a file, separated by blank lines, or from EPISODE.txt in a folder",
+        make=_make_scripted,
+        source="FILE",
+        source_is_path=True,
+        per_episode=True,
+        takes_pictures=True,
+    ),
+    "recorded": ModelPart(
+        summary="replies recorded from another model, or in dialogues of a run of planner bench",
+        make=_make_recorded,
+        source="FILE",
+        source_is_path=True,
+        per_episode=True,
+        takes_pictures=True,
+        check=_check_recorded,
+    ),
+    "roles": ModelPart(
+        summary="a model of its own for each role, by a YAML file",
+        make=_make_roles,
+        source="FILE",
+        source_is_path=True,
+        takes_pictures=True,
+        check=_check_roles,
+    ),
+}

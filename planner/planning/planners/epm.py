@@ -1,0 +1,69 @@
+"""EPM's planner, and the open-loop planner that DynaMem's memory is shown with."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from planner.models.replies.turn_grammar import Naming
+from planner.parts.option import Option
+from planner.planning.axes import MemorySource
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import Planner
+
+
+def _make_react(request: PlannerRequest) -> Planner:
+    from planner.planning.react import make_react
+
+    axes = replace(request.axes, memory_source=MemorySource.DELTAS)
+    return make_react(
+        request.task,
+        request.model,
+        request.dialogue,
+        request.on_call,
+        axes,
+        whole_list=request.flag("whole_list"),
+    )
+
+
+def _make_open_loop(request: PlannerRequest) -> Planner:
+    from planner.models.caller import Caller
+    from planner.models.role import Role
+    from planner.planning.open_loop import OpenLoop
+
+    dialogue = request.dialogue
+    caller = Caller(
+        request.name,
+        request.model,
+        Role.PLANNER,
+        seed=request.task.seed,
+        deadline_s=dialogue.deadline_s,
+        constrained=dialogue.constrained,
+        parameters=request.axes.as_parameters(),
+        on_call=request.on_call,
+    )
+    return OpenLoop(request.task, caller)
+
+
+PLANNERS: Mapping[str, PlannerPart] = {
+    "react": PlannerPart(
+        summary="EPM's planner: a language model that is told what changes in the memory",
+        make=_make_react,
+        needs_model=True,
+        tells_replies=True,
+        reads_changes=True,
+        naming=Naming.NUMBERS,
+        bare_replies=True,
+        options=(
+            Option(
+                "whole_list",
+                False,
+                "whether each turn has all entities instead of what has changed",
+            ),
+        ),
+    ),
+    "open_loop": PlannerPart(
+        summary="DynaMem's in EPM: a model plans picks and places once, without feedback",
+        make=_make_open_loop,
+        needs_model=True,
+        tells_replies=True,
+    ),
+}

@@ -1,0 +1,93 @@
+"""Planners of our own: of experts that know the goal, of words, and trained ones."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from planner.models.replies.turn_grammar import Naming
+from planner.parts.option import Option
+from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.planner import Planner
+
+
+def _make_expert(request: PlannerRequest) -> Planner:
+    from planner.planning.expert.expert import Expert
+
+    return Expert(request.task)
+
+
+def _make_heuristic_expert(request: PlannerRequest) -> Planner:
+    from planner.planning.expert.heuristic import HeuristicExpert
+
+    return HeuristicExpert(request.task, request.axes)
+
+
+def _make_learned(request: PlannerRequest) -> Planner:
+    from planner.planning.learned.learned import Learned
+    from planner.planning.learned.weights import cached_planner, shipped_planner
+
+    given = request.text("learned_model")
+    model = cached_planner(Path(given) if given else shipped_planner())
+    return Learned(request.task, model, temperature=request.number("learned_temperature"))
+
+
+def _make_words(request: PlannerRequest) -> Planner:
+    from planner.models.caller import Caller
+    from planner.models.role import Role
+    from planner.planning.words.words import Words
+
+    model, dialogue = request.language_model, request.dialogue
+    if model is None:
+        return Words(request.task)
+    caller = Caller(
+        request.name,
+        model,
+        Role.PLANNER,
+        seed=request.task.seed,
+        deadline_s=dialogue.deadline_s,
+        constrained=dialogue.constrained,
+        on_call=request.on_call,
+    )
+    return Words(request.task, caller)
+
+
+PLANNERS: Mapping[str, PlannerPart] = {
+    "expert": PlannerPart(
+        summary="reads the episode's structured goal; no model",
+        make=_make_expert,
+        needs_goal=True,
+        for_text="words",
+    ),
+    "heuristic_expert": PlannerPart(
+        summary="PARTNR's privileged baseline: plans everything before the first step; no model",
+        make=_make_heuristic_expert,
+        needs_goal=True,
+        needs_full_memory=True,
+    ),
+    "learned": PlannerPart(
+        summary="a small trained network that reads the words and the memory's changes; no server",
+        make=_make_learned,
+        reads_changes=True,
+        naming=Naming.NUMBERS,
+        options=(
+            Option(
+                "learned_model",
+                "",
+                "file of a trained network; empty = the shipped one",
+                is_path=True,
+            ),
+            Option(
+                "learned_temperature",
+                0.0,
+                "of drawing calls by their rank; 0 = always the first",
+                min_value=0.0,
+                max_value=100.0,
+            ),
+        ),
+    ),
+    "words": PlannerPart(
+        summary="reads plain English, asks what is unclear, needs no structured goal",
+        make=_make_words,
+        takes_model=True,
+        asks=True,
+    ),
+}

@@ -1,0 +1,111 @@
+"""PARTNR's planners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from planner.parts.option import Option
+from planner.planning.axes import MemorySource
+from planner.planning.part import PlannerPart, PlannerRequest, always_pictures
+from planner.planning.partnr.factory import make_partnr
+from planner.planning.planner import Planner
+from planner.world.errors import PlannerError
+
+if TYPE_CHECKING:
+    from planner.world.embedding import Embedder
+
+
+def _make_partnr_rag(request: PlannerRequest) -> Planner:
+    from planner.planning.trace_store import TraceStore
+
+    traces, encoder = request.text("traces"), request.text("encoder")
+    if not traces:
+        raise PlannerError("the planner `partnr_rag` needs the parameter `traces`: its store")
+    embedder = _encoder(Path(encoder)) if encoder else None
+    with TraceStore.existing(Path(traces), embedder) as store:
+        example = store.example_for(request.task.instruction)
+    return make_partnr(request, example=example)
+
+
+@lru_cache(maxsize=1)
+def _encoder(folder: Path) -> Embedder:
+    """Cached: every episode needs it, and loading takes longer than encoding."""
+    from planner.world.embedding import SentenceEncoder
+
+    return SentenceEncoder(folder)
+
+
+def _make_partnr_finetuned(request: PlannerRequest) -> Planner:
+    from planner.planning.partnr.finetuned import PartnrFinetuned
+
+    return PartnrFinetuned(
+        request.task, request.model, request.dialogue, request.on_call, request.axes
+    )
+
+
+def _make_captioned(source: MemorySource, request: PlannerRequest) -> Planner:
+    from planner.planning.partnr.captioned import PartnrCaptioned
+
+    return PartnrCaptioned(request, source)
+
+
+PLANNERS: Mapping[str, PlannerPart] = {
+    "partnr_react": PlannerPart(
+        summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
+        make=make_partnr,
+        needs_model=True,
+        tells_replies=True,
+    ),
+    "partnr_summary": PlannerPart(
+        summary="PARTNR's ReAct planner with a summary of the memory",
+        make=partial(make_partnr, source=MemorySource.SUMMARY),
+        needs_model=True,
+        tells_replies=True,
+    ),
+    "partnr_tools": PlannerPart(
+        summary="PARTNR's ReAct planner that asks the memory with tools",
+        make=partial(make_partnr, source=MemorySource.TOOLS),
+        needs_model=True,
+        tells_replies=True,
+    ),
+    "partnr_rag": PlannerPart(
+        summary="PARTNR's ReAct planner with an example from solved tasks",
+        make=_make_partnr_rag,
+        needs_model=True,
+        tells_replies=True,
+        needs_options=("traces",),
+        options=(
+            Option("traces", "", "file: store of solved tasks, for partnr_rag", is_path=True),
+            Option(
+                "encoder",
+                "",
+                "folder of a sentence transformer that finds them; empty = words are compared",
+                is_path=True,
+            ),
+        ),
+    ),
+    "partnr_finetuned": PlannerPart(
+        summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
+        make=_make_partnr_finetuned,
+        needs_model=True,
+        tells_replies=True,
+        bare_replies=True,
+    ),
+    "partnr_captioned": PlannerPart(
+        summary="PARTNR's ReAct planner with a summary and a description of its camera's picture",
+        make=partial(_make_captioned, MemorySource.SUMMARY),
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=always_pictures,
+    ),
+    "partnr_views": PlannerPart(
+        summary="PARTNR's ReAct planner with descriptions of its camera's pictures, no summary",
+        make=partial(_make_captioned, MemorySource.CAPTIONS),
+        needs_model=True,
+        tells_replies=True,
+        wants_pictures=always_pictures,
+    ),
+}

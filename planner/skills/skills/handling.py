@@ -1,0 +1,127 @@
+"""Skills of the hand: things, doors and drawers."""
+
+from collections.abc import Mapping
+
+from planner.skills.changing import within_range
+from planner.skills.handling import pick, place, rearrange
+from planner.skills.in_range import is_closed, is_in_range, is_opened
+from planner.skills.opening import close_furniture, open_furniture
+from planner.skills.part import SkillPart
+from planner.skills.preconditions import hand_is_free, thing_can_be_fetched, thing_is_in_hand
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import PLACE_ROLES, Role
+from planner.world.skill_effect import OpenedTo, PickedUp, PutDown
+
+SKILLS: Mapping[str, SkillPart] = {
+    "Pick": SkillPart(
+        summary="takes a thing within reach",
+        routine=pick,
+        roles=(Role.OBJECT,),
+        aliases=("PickObject",),
+        abilities=frozenset({PrimitiveName.PICK}),
+        preconditions=(hand_is_free,),
+        effects=(PickedUp(),),
+        partnr_text="takes an object, which must be near; a hand holds one. Example (Pick[vase_0])",
+        epm_text="takes a thing into the hand; a hand holds one thing. Example: Pick[Object.149]",
+    ),
+    "Place": SkillPart(
+        summary="puts the held thing on or into furniture, or on the floor",
+        routine=place,
+        roles=PLACE_ROLES,
+        aliases=("PlaceObject",),
+        abilities=frozenset({PrimitiveName.PLACE}),
+        preconditions=(thing_is_in_hand,),
+        effects=(PutDown(),),
+        partnr_text=(
+            "puts down the object in the hand: Place[<object>, <on or within>, <furniture>, "
+            "<next_to or None>, <reference object or None>]. The reference object must already be"
+            " on that furniture. Example (Place[vase_0, on, table_3, None, None])"
+        ),
+        epm_text=(
+            "puts the thing in the hand down, on or within furniture, next_to a thing that is "
+            "there already or anywhere. Examples: Place[Object.149, on, Object.101, None, None], "
+            "Place[Object.149, on, Object.101, next_to, Object.150]"
+        ),
+        timeout_s=180.0,
+    ),
+    "Rearrange": SkillPart(
+        summary="fetches a thing and places it",
+        routine=rearrange,
+        roles=PLACE_ROLES,
+        abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.PICK, PrimitiveName.PLACE}),
+        preconditions=(thing_can_be_fetched,),
+        effects=(PutDown(),),
+        partnr_text=(
+            "fetches an object and puts it down: Rearrange[<object>, <on or within>, <furniture>,"
+            " <next_to or None>, <reference object or None>]. Example (Rearrange[vase_0, on, "
+            "table_3, None, None])"
+        ),
+        timeout_s=600.0,
+    ),
+    "Open": SkillPart(
+        summary="opens all doors, drawers and lids of furniture",
+        routine=open_furniture,
+        roles=(Role.FURNITURE,),
+        aliases=("OpenFurniture",),
+        abilities=frozenset({PrimitiveName.OPEN}),
+        effects=(OpenedTo(1.0),),
+        partnr_text="opens furniture that opens. Example (Open[cabinet_7])",
+        epm_text=(
+            "opens furniture, so that one can look and reach inside. Example: Open[Object.101]"
+        ),
+    ),
+    "Close": SkillPart(
+        summary="closes all doors, drawers and lids of furniture",
+        routine=close_furniture,
+        roles=(Role.FURNITURE,),
+        aliases=("CloseFurniture",),
+        abilities=frozenset({PrimitiveName.CLOSE}),
+        effects=(OpenedTo(0.0),),
+        partnr_text="closes furniture that opens. Example (Close[cabinet_7])",
+        epm_text="closes furniture that opens. Example: Close[Object.101]",
+    ),
+    "PickupObject": SkillPart(
+        summary="takes a visible thing within 1.5 m, without a step (LLaMAR)",
+        routine=pick,
+        roles=(Role.OBJECT,),
+        abilities=frozenset({PrimitiveName.PICK}),
+        preconditions=(hand_is_free, is_in_range),
+        effects=(PickedUp(),),
+        like="Pick",
+        stands_still=True,
+    ),
+    "PutObject": SkillPart(
+        summary="puts the held thing on or into furniture within 1.5 m (LLaMAR)",
+        routine=place,
+        roles=PLACE_ROLES,
+        abilities=frozenset({PrimitiveName.PLACE}),
+        preconditions=(thing_is_in_hand, is_in_range),
+        effects=(PutDown(),),
+        timeout_s=180.0,
+        like="Place",
+    ),
+    "OpenObject": SkillPart(
+        summary="opens furniture within 1.5 m that is closed (LLaMAR)",
+        routine=open_furniture,
+        roles=(Role.FURNITURE,),
+        abilities=frozenset({PrimitiveName.OPEN}),
+        preconditions=(is_in_range, is_closed),
+        effects=(OpenedTo(1.0),),
+        like="Open",
+    ),
+    "CloseObject": SkillPart(
+        summary="closes furniture within 1.5 m that is open (LLaMAR)",
+        routine=close_furniture,
+        roles=(Role.FURNITURE,),
+        abilities=frozenset({PrimitiveName.CLOSE}),
+        preconditions=(is_in_range, is_opened),
+        effects=(OpenedTo(0.0),),
+        like="Close",
+    ),
+    "CleanObject": within_range("Clean", "cleans a thing or furniture within 1.5 m (LLaMAR)"),
+    "SliceObject": within_range(
+        "Slice", "slices food within 1.5 m with the knife in the hand (LLaMAR)"
+    ),
+    "ToggleObjectOn": within_range("PowerOn", "switches on something within 1.5 m (LLaMAR)"),
+    "ToggleObjectOff": within_range("PowerOff", "switches off something within 1.5 m (LLaMAR)"),
+}

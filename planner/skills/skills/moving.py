@@ -1,0 +1,119 @@
+"""Skills that move the body or turn its camera."""
+
+from collections.abc import Mapping
+
+from planner.skills.attempt import Attempt, Routine
+from planner.skills.in_range import navigate_to
+from planner.skills.moving import look, look_round, navigate
+from planner.skills.part import SkillPart
+from planner.skills.preconditions import Arguments
+from planner.skills.small_steps import (
+    is_angle,
+    is_direction,
+    is_turn,
+    look_down,
+    look_up,
+    move,
+    rotate,
+)
+from planner.world.primitive import PrimitiveName
+from planner.world.skill import Role
+
+# Steps without time passing, after which a waiting agent advances time by looking ahead; otherwise
+# a world that stops its clock while nobody is busy would let it wait forever.
+_PATIENT_STEPS = 20
+
+
+def wait(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
+    """Waits for a fixed time (PARTNR-D50)."""
+    port, options = attempt.scene.port, attempt.scene.options
+    until_s, last_s, still = attempt.started_s + options.wait_s, attempt.started_s, 0
+    can_look = PrimitiveName.LOOK in attempt.scene.capabilities.primitives
+    attempt.wakes_s = until_s
+    while (now_s := port.now_s()) < until_s - 1e-6:
+        attempt.end_if_canceled()
+        still = still + 1 if now_s == last_s else 0
+        last_s = now_s
+        if still >= _PATIENT_STEPS and can_look:
+            yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), "waiting")
+        else:
+            yield "waiting", 1.0 - (until_s - now_s) / options.wait_s
+    return attempt.success()
+
+
+def done(attempt: Attempt, arguments: Arguments) -> Routine:  # noqa: ARG001
+    """Declares the task finished; nothing moves."""
+    yield from ()
+    return attempt.success()
+
+
+SKILLS: Mapping[str, SkillPart] = {
+    "Navigate": SkillPart(
+        summary="walks next to furniture or a thing, or into a room",
+        routine=navigate,
+        roles=(Role.TARGET,),
+        abilities=frozenset({PrimitiveName.NAVIGATE}),
+        timed_out_text="Unsuccessful execution - skill timed out on the way to target",
+        partnr_text="goes next to furniture, a room or an object. Example (Navigate[table_3])",
+        epm_text="goes next to a thing or furniture. Example: Navigate[Object.101]",
+        timeout_s=180.0,
+    ),
+    "NavigateTo": SkillPart(
+        summary="walks to furniture or a thing until it is within 1.5 m (LLaMAR)",
+        routine=navigate_to,
+        roles=(Role.TARGET,),
+        abilities=frozenset({PrimitiveName.NAVIGATE}),
+        timeout_s=180.0,
+        like="Navigate",
+    ),
+    "Move": SkillPart(
+        summary="moves by 0.25 m: Ahead, Back, Left or Right (LLaMAR)",
+        routine=move,
+        roles=(Role.TEXT,),
+        abilities=frozenset({PrimitiveName.NAVIGATE}),
+        preconditions=(is_direction,),
+        timeout_s=30.0,
+    ),
+    "Rotate": SkillPart(
+        summary="turns by 90 degrees: Left or Right (LLaMAR)",
+        routine=rotate,
+        roles=(Role.TEXT,),
+        abilities=frozenset({PrimitiveName.NAVIGATE}),
+        preconditions=(is_turn,),
+        timeout_s=30.0,
+    ),
+    "LookUp": SkillPart(
+        summary="tilts the camera up by 30 to 180 degrees (LLaMAR)",
+        routine=look_up,
+        roles=(Role.TEXT,),
+        abilities=frozenset({PrimitiveName.LOOK}),
+        preconditions=(is_angle,),
+        timeout_s=30.0,
+    ),
+    "LookDown": SkillPart(
+        summary="tilts the camera down by 30 to 180 degrees (LLaMAR)",
+        routine=look_down,
+        roles=(Role.TEXT,),
+        abilities=frozenset({PrimitiveName.LOOK}),
+        preconditions=(is_angle,),
+        timeout_s=30.0,
+    ),
+    "LookRound": SkillPart(
+        summary="turns round in twelve turns of 30 degrees, and looks after each (ET-Plan-Bench)",
+        routine=look_round,
+        abilities=frozenset({PrimitiveName.LOOK}),
+    ),
+    "Wait": SkillPart(
+        summary="lets a fixed time pass",
+        routine=wait,
+        partnr_text="does nothing for a while. Example (Wait[])",
+    ),
+    "Done": SkillPart(
+        summary="declares the task finished; nothing moves",
+        routine=done,
+        partnr_text="says that the whole task is finished. Example (Done[])",
+        epm_text=(
+            "says that the whole task is finished; nothing can be done after it. Example: Done[]"
+        ),
+    ),
+}

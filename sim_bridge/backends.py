@@ -1,0 +1,125 @@
+"""The backends of this project by name."""
+
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+from planner.world.errors import PlannerError
+from planner.world.files import read_model
+from planner.world.share import config_dir
+from sim_bridge.backend import Backend
+from sim_bridge.part import BackendPart, Drawn, StandIn
+from sim_bridge.spot.opening import open_spot
+
+
+def _make_embedded(settings: Path | None) -> Backend:
+    # MuJoCo and OpenGL are loaded only if this backend is used.
+    from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import EmbeddedOptions
+
+    return EmbeddedBackend(None if settings is None else read_model(settings, EmbeddedOptions))
+
+
+def _make_for(settings: Path | None, drawn: Drawn) -> Backend:
+    from sim_bridge.embedded.backend import EmbeddedBackend
+    from sim_bridge.embedded.options import EmbeddedOptions, default_options
+
+    options = default_options() if settings is None else read_model(settings, EmbeddedOptions)
+    update = {"instances": drawn.instances} | ({} if drawn.pictures else {"renderer": "none"})
+    return EmbeddedBackend(options.model_copy(update=update))
+
+
+def _make_habitat(settings: Path | None) -> Backend:
+    from sim_bridge.habitat.backend import HabitatBackend
+    from sim_bridge.habitat.options import HabitatOptions
+
+    return HabitatBackend(None if settings is None else read_model(settings, HabitatOptions))
+
+
+def _make_graph(settings: Path | None) -> Backend:
+    from sim_bridge.graph.backend import GraphBackend
+    from sim_bridge.graph.options import GraphOptions
+
+    return GraphBackend(None if settings is None else read_model(settings, GraphOptions))
+
+
+def _make_rescue(settings: Path | None) -> Backend:
+    from sim_bridge.rescue.backend import RescueBackend
+    from sim_bridge.rescue.options import RescueOptions
+
+    return RescueBackend(None if settings is None else read_model(settings, RescueOptions))
+
+
+def _make_ros(settings: Path | None) -> Backend:
+    # ROS is loaded only if this backend is used.
+    try:
+        from sim_bridge.ros.node import make_backend
+    except ImportError as error:
+        raise PlannerError(
+            f"backend ros needs the messages of Nav2, MoveIt and ros2_control ({error}): "
+            "make robot-interfaces, or your distribution's packages"
+        ) from error
+    from sim_bridge.ros.options import RosOptions
+
+    return make_backend(None if settings is None else read_model(settings, RosOptions))
+
+
+def _make_external(settings: Path | None) -> Backend:
+    # ROS is loaded only if this backend is used.
+    from sim_bridge.external.node import make_backend
+    from sim_bridge.external.options import ExternalOptions
+
+    return make_backend(None if settings is None else read_model(settings, ExternalOptions))
+
+
+BACKENDS: Mapping[str, BackendPart] = {
+    "embedded": BackendPart(
+        summary="simulator of this project, nothing to install",
+        make=_make_embedded,
+        make_for=_make_for,
+        simulated=True,
+    ),
+    "habitat": BackendPart(
+        summary="Habitat", make=_make_habitat, simulated=True, shows_datasets=True
+    ),
+    "graph": BackendPart(
+        summary="a scene graph: edges instead of geometry, no pictures",
+        make=_make_graph,
+        simulated=True,
+        has_pictures=False,
+    ),
+    "rescue": BackendPart(
+        summary="search and rescue: fires, supplies and lost persons on a grid, no pictures",
+        make=_make_rescue,
+        simulated=True,
+        has_pictures=False,
+    ),
+    "spot": BackendPart(
+        summary="a Spot with an arm",
+        make=partial(open_spot, in_emulator=False),
+        simulated=False,
+        physical_stop="the tablet's stop button or the motor lockout",
+    ),
+    "spot_emulator": BackendPart(
+        summary="an emulated Spot: its protocol and SDK, in simulated time",
+        make=partial(open_spot, in_emulator=True),
+        simulated=True,
+    ),
+    "ros": BackendPart(
+        summary="one mobile manipulator with Nav2 and MoveIt or ros2_control",
+        make=_make_ros,
+        simulated=False,
+        stand_in=StandIn(
+            command="robot-emulator",
+            task=str(config_dir() / "spot_scenarios" / "spot_1_cup_to_sink.json"),
+            memory="learned",
+            # What the bridge publishes of it is recorded.
+            unrecorded=r"/(head_camera/.*|joint_states|odom|cmd_vel)",
+        ),
+    ),
+    "external": BackendPart(
+        summary="a robot that other software drives; observed only",
+        make=_make_external,
+        simulated=False,
+    ),
+}

@@ -1,1 +1,0 @@
-"""The backends of this project, one module each, named as the backend is."""
