@@ -23,7 +23,7 @@ from pathlib import Path
 from machine import print_table
 
 from planner.demo import DEFAULT_PACE
-from planner.recorder.bag_records import RECORDING
+from planner.recorder.bag_file import RECORDING
 from planner.replay.bag import Bag
 
 DOMAIN = "84"

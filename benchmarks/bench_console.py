@@ -38,14 +38,13 @@ from headless_browser import Browser, find_browser  # noqa: E402
 
 from planner.console.access import Access  # noqa: E402
 from planner.console.connection import Hub  # noqa: E402
-from planner.console.dispatcher import OrderDispatcher  # noqa: E402
+from planner.console.dispatcher import OrderDispatcher, SessionRecord  # noqa: E402
+from planner.console.facts import Table  # noqa: E402
 from planner.console.protocol import Hello  # noqa: E402
+from planner.console.rights import Visitor  # noqa: E402
 from planner.console.server import Server  # noqa: E402
-from planner.console.session_record import SessionRecord  # noqa: E402
 from planner.console.show import LiveShow, Pictures  # noqa: E402
-from planner.console.table import Table  # noqa: E402
 from planner.console.view import View  # noqa: E402
-from planner.console.visitor import Visitor  # noqa: E402
 from planner.world.memory_wire import stamp_seconds  # noqa: E402
 
 THINGS, MOVING, PERIOD_S, STEPS, PAGES = 150, 20, 0.1, 200, 50

@@ -15,15 +15,12 @@ from collections.abc import Sequence
 
 from machine import print_table
 
-from planner.app.graph_run import prepare_graph
-from planner.app.run import RunResult
+from planner.app.embedded_run import prepare_graph
+from planner.app.run import RunResult, traced
 from planner.app.run_options import RunOptions
 from planner.app.task_worlds import GraphTaskWorld
-from planner.app.trace import traced
-from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.generating import Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.episodes.et_generation.categories import Category, HomeSplit, homes
+from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.evaluation.metrics.table import metrics, summarise
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder

@@ -13,12 +13,9 @@ from collections import Counter
 
 from machine import print_table
 
-from planner.app.reference_play import play_reference
-from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.generating import Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.app.task_worlds import GraphTaskWorld, play_reference
+from planner.episodes.et_generation.categories import Category, HomeSplit, homes
+from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.world.episode import Episode
 
 ROWS = (

@@ -27,16 +27,15 @@ from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.replay.state_log import StateLogWriter
-from planner.ros.definitions import definition
-from planner.ros.world_messages import StateMessages
+from planner.ros.qos import definition
+from planner.ros.sightings import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.freed_memory import keep_freed_memory
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateEncoder
+from planner.world.process_resources import keep_freed_memory
+from planner.world.state import UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions

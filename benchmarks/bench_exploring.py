@@ -24,24 +24,24 @@ import numpy as np
 from machine import print_table
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run import ObservedTrace
 from planner.app.run_options import RunOptions
-from planner.app.trace import ObservedTrace
-from planner.episodes.pack import unpacked
+from planner.episodes.episode_file import unpacked
 from planner.evaluation.progress import Progress
 from planner.memory.features import Features, SigLipFeatures
 from planner.memory.memory import Memory
 from planner.planning.planner import AgentResult, Context, Decision
-from planner.skills.eye import ViewEncoder
+from planner.skills.exploring import ViewEncoder
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
-from planner.world.instruct import InstructionCode
 from planner.world.observation import Observation, RgbImage
 from planner.world.share import config_dir
 from planner.world.skill import SkillCall
 from planner.world.state import WorldState
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions

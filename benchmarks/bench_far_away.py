@@ -40,7 +40,7 @@ except ImportError as missing:
     print(f"nothing measured: the extra `spot` is not installed ({missing})")
     raise SystemExit(0) from None
 
-from sim_bridge.priority import raise_priority
+from sim_bridge.pacing import raise_priority
 
 ROUND_TRIPS_S = (0.02, 0.05, 0.1, 0.2, 0.3)
 GRACE_S, MOTION_S, TOLD_S = 0.1, 0.7, 1.5

@@ -35,17 +35,16 @@ from pydantic import JsonValue
 import planner
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Evaluation, Predicate
-from planner.grounding.binder import Binder
+from planner.grounding.grounder import Binder
 from planner.grounding.scene import scene_of_state
 from planner.houses.clutter import ObjectRequest, place_objects
-from planner.language.description import Description, NounPhrase, Place
 from planner.language.equivalence import Grade, grade
-from planner.language.goal_form import Goal, Move
+from planner.language.goal_form import Description, Goal, Move, NounPhrase, Place
 from planner.language.interpretation import interpret
+from planner.language.lexicon import Amount
+from planner.language.lexicon import Relation as Word
 from planner.language.reading import AnnotatedInstruction, read_instructions
-from planner.language.words import Amount
-from planner.language.words import Relation as Word
-from planner.world.catalogue import default_catalogue
+from planner.world.catalogue import default_catalogue, default_word_meanings
 from planner.world.geometry import Vec3
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_house
@@ -53,7 +52,6 @@ from planner.world.receptacle import known_shape
 from planner.world.state import WorldState
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation, floor_name
-from planner.world.word_meanings import default_word_meanings
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options
 from sim_bridge.opening import Opened, bare_episode

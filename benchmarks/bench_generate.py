@@ -15,7 +15,7 @@ from collections import Counter
 from machine import print_table
 
 from planner.commands.episodes import solve_with_expert
-from planner.episodes.generation.arguments import TaskType
+from planner.episodes.arguments import TaskType
 from planner.episodes.generation.generating import Order, generate
 from planner.world.house_checks import load_house
 

@@ -17,14 +17,13 @@ from graph_tasks import write_tasks
 from machine import print_table
 
 from planner.episodes.et_plan.file import EtTask, read_et_file
-from planner.episodes.et_plan.in_graph import graph_episode, script_lines
+from planner.episodes.et_plan.judged import graph_episode, script_lines
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.task import Evaluation
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from sim_bridge.graph.acting import act
-from sim_bridge.graph.actions import Action, Verb, script_action
+from sim_bridge.graph.acting import Action, Verb, act, script_action
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import GraphWorld
 

@@ -28,7 +28,7 @@ from machine import print_table
 from planner.app.embedded_run import run_embedded
 from planner.app.house_tour import AGENT, tour_episode
 from planner.app.run_options import RunOptions
-from planner.episodes.pack import unpacked
+from planner.episodes.episode_file import unpacked
 from planner.memory.learned.detector import Detector
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.scores import interval

@@ -21,19 +21,16 @@ from pathlib import Path
 import numpy as np
 from machine import print_table
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run_options import RunOptions
-from planner.bench.runs.house_caches import clear_house_caches
-from planner.bench.runs.suites import find_suite, naming
+from planner.bench.runs.manifest import find_suite, naming
+from planner.bench.runs.models import clear_house_caches
 from planner.bench.runs.worker import acting_agents
-from planner.planning.learned.choices import ChoiceMaker
-from planner.planning.learned.chooser import rank
-from planner.planning.learned.learned import Learned
+from planner.planning.learned.chooser import PlannerModel, rank, read_planner, shipped_planner
+from planner.planning.learned.learned import ChoiceMaker, Learned
 from planner.planning.learned.network import read
-from planner.planning.learned.progress import progress_of
-from planner.planning.learned.situation import Situation
+from planner.planning.learned.progress import Situation, progress_of
 from planner.planning.learned.tokens import read_tokens
-from planner.planning.learned.weights import PlannerModel, read_planner, shipped_planner
 from planner.planning.planner import Context, Decision
 from planner.world.house_checks import load_episode
 from sim_bridge.embedded.backend import EmbeddedBackend

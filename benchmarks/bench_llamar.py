@@ -15,12 +15,11 @@ import time
 
 from machine import print_table
 
-from planner.models.chat import Completion, Request
-from planner.models.role import Role
-from planner.planning.llamar.asking import Asking
+from planner.models.chat import Completion, Request, Role
+from planner.planning.llamar.joint_planner import Asking
 from planner.planning.llamar.llamar import LlamarOptions, make_llamar
-from planner.planning.llamar.plain_translator import PlainTranslator
 from planner.planning.llamar.state import TEAM_NAMES
+from planner.planning.llamar.translator import PlainTranslator
 from planner.planning.planner import AgentResult, Context, Task
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source

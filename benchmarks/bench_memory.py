@@ -190,11 +190,11 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
     from sensor_msgs.msg import CameraInfo, Image
     from tf2_msgs.msg import TFMessage
 
-    from planner.ros import images, qos
+    from planner.ros import conversions, qos
     from planner.ros.conversions import header, transform_message
-    from planner.ros.world_messages import StateMessages
+    from planner.ros.sightings import StateMessages
     from planner.world.memory_wire import stamp_seconds
-    from planner.world.state_updates import UpdateEncoder
+    from planner.world.state import UpdateEncoder
 
     rclpy.init()
     node = rclpy.create_node("bench_camera")
@@ -221,9 +221,9 @@ def play(house: House, seconds: float, pid: int) -> tuple[list[float], float]:
         state = replace(next(states), stamp_s=stamp_s)
         world.publish(messages.message(updates.encode(state)))
         head = header(stamp_s, chain[-1])
-        info.publish(images.camera_info(head, frame.intrinsics))
-        depth.publish(images.depth_message(head, frame.depth_m, "32FC1"))
-        instances.publish(images.instances_message(head, frame.instances))
+        info.publish(conversions.camera_info(head, frame.intrinsics))
+        depth.publish(conversions.depth_message(head, frame.depth_m, "32FC1"))
+        instances.publish(conversions.instances_message(head, frame.instances))
         links = itertools.pairwise(chain)
         origin = Pose((0.0, 0.0, 0.0))
         frames.publish(

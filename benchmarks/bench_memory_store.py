@@ -21,7 +21,7 @@ from planner.memory.memory import Memory
 from planner.memory.query import ask
 from planner.memory.run import open_memory, store_path
 from planner.memory.updater import Operation
-from planner.world.entity import Entity, OperationKind
+from planner.world.belief import Entity, OperationKind
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.observation import Observation

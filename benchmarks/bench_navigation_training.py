@@ -17,7 +17,7 @@ from gymnasium.vector import AsyncVectorEnv, SyncVectorEnv
 from machine import describe_machine
 
 from planner.app.navigation_env import NavigationEnv
-from planner.training.skills.houses import training_houses
+from planner.training.skill_imitation import training_houses
 
 
 def main() -> int:

@@ -29,7 +29,7 @@ from planner.app.run_options import RunOptions
 from planner.models.chat import Message, Request, Speaker
 from planner.models.gbnf import read_grammar
 from planner.models.in_process import InProcessModel
-from planner.models.replies.turn_grammar import (
+from planner.models.replies.turn import (
     Ability,
     Naming,
     TurnForm,
@@ -38,10 +38,10 @@ from planner.models.replies.turn_grammar import (
     word_of,
     words_of,
 )
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 from planner.planning.expert.expert import Expert
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house_checks import load_episode

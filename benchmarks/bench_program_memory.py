@@ -17,10 +17,9 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.planning.helper.program_file import write_records
+from planner.planning.helper.program_change import Rebound, rebind
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.planning.helper.rebinding import Rebound, rebind
+from planner.planning.helper.program_store import ProgramRecord, RecordKind, write_records
 from planner.world.embedding import Embedder, load_encoder
 
 THINGS = ("mug", "book", "plate", "vase", "fork", "pillow", "pencil", "bowl", "spoon", "candle")

@@ -30,9 +30,7 @@ from planner.environment import ros_environment
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
 from planner.replay.player.cues import Cue
-from planner.replay.player.layouts import is_type_name
-from planner.replay.player.options import PlayOptions
-from planner.replay.player.recorded_qos import recorded_qos
+from planner.replay.player.options import PlayOptions, is_type_name, recorded_qos
 
 DOMAIN = "88"
 WANTED_S, WANTED_SHARE = 0.005, 0.99
@@ -96,7 +94,7 @@ def listen(bag: Path, notes: Path) -> None:
     from rclpy.node import Node
     from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-    from planner.ros.definitions import message_class
+    from planner.ros.qos import message_class
 
     arrived: dict[str, list[tuple[int, int]]] = defaultdict(list)
 
@@ -143,7 +141,7 @@ def _noting(note: Any, topic: str) -> Any:
 def play(bag: Path, rate: float, duration_s: float | None) -> tuple[list[Any], float]:
     """Plays in this process; returns (topic, stamp, checksum, sent at) of messages, and load."""
     from planner.replay.player import node
-    from planner.replay.player.publishers.node import BagPublishers
+    from planner.replay.player.node import BagPublishers
 
     sent: list[tuple[str, int, int, int]] = []
 

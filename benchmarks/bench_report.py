@@ -46,12 +46,11 @@ from std_msgs.msg import Bool, Header
 from tf2_msgs.msg import TFMessage
 
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.ros.definitions import definition
-from planner.ros.world_messages import StateMessages
+from planner.ros.qos import definition
+from planner.ros.sightings import StateMessages
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_episode
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateEncoder
+from planner.world.state import UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions

@@ -16,17 +16,21 @@ import time
 
 from machine import print_table
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run_options import RunOptions
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.part import PlannerChoice, make_planner
 from planner.world.house_checks import load_episode
-from sim_bridge.rescue.actions import Action, Verb
+from sim_bridge.rescue.acting import Action, Verb
 from sim_bridge.rescue.backend import RescueBackend
-from sim_bridge.rescue.checklist import HORIZON_STEPS, Checklist, Scores
-from sim_bridge.rescue.episodes import TEAMS
-from sim_bridge.rescue.fire import Supply
-from sim_bridge.rescue.observations import observation_text, visible_names
-from sim_bridge.rescue.scenes import load_scene, scene_names
+from sim_bridge.rescue.checklist import (
+    HORIZON_STEPS,
+    Checklist,
+    Scores,
+    observation_text,
+    visible_names,
+)
+from sim_bridge.rescue.scenes import Supply, load_scene, scene_names
+from sim_bridge.rescue.snapshot import TEAMS
 from sim_bridge.rescue.world import Agent, RescueWorld
 
 SEEDS = (0, 10, 20, 30, 40)

@@ -32,7 +32,7 @@ from typing import Any
 import yaml
 from machine import print_table
 
-from planner.bad_day.packet_link import End, PacketFaults, PacketLink
+from planner.bad_day.processes import End, PacketFaults, PacketLink
 from planner.environment import ros_environment
 from planner.network import RANGE
 from planner.up import find_executable
@@ -40,7 +40,7 @@ from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from sim_bridge.opening import bare_episode
-from sim_bridge.priority import raise_priority
+from sim_bridge.pacing import raise_priority
 
 ROUND_TRIPS_S = (0.0, 0.05, 0.1, 0.2, 0.3)
 # What is asked for at a round trip of 0.1 s.

@@ -37,7 +37,7 @@ from planner.memory.memory import Memory
 from planner.ros import qos
 from planner.ros.camera_input import CameraInput
 from planner.world.observation import Observation
-from planner.world.serialized import stamp_of
+from planner.world.wire import stamp_of
 from sim_bridge import node as bridge_node
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.entities import Agent

@@ -32,7 +32,7 @@ from sensor_msgs.msg import CameraInfo, Image
 
 from planner.environment import ros_environment
 from planner.ros import qos
-from planner.ros.primitive_messages import goal_message
+from planner.ros.primitives import goal_message
 from planner.world.observation import Observation
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge import node as bridge_node

@@ -40,9 +40,9 @@ from planner.bringup import node_list
 from planner.bringup_arguments import Arguments
 from planner.demo import DEFAULT_PACE
 from planner.environment import ros_environment
-from planner.recorder.bag_records import RECORDING
+from planner.recorder.bag_file import RECORDING
 from planner.replay.bag import Bag
-from planner.ros.primitive_messages import goal_message
+from planner.ros.primitives import goal_message
 from planner.world.primitive import Primitive, PrimitiveName
 
 DOMAIN = "86"

@@ -20,8 +20,8 @@ from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.house_ground import PathSearch
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.embedded.paths import PathSearch
 
 ROUNDS = 5
 

@@ -20,7 +20,7 @@ from machine import describe_machine
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run_options import RunOptions
-from planner.bench.runs.suites import find_suite
+from planner.bench.runs.manifest import find_suite
 from planner.evaluation.statistics import Estimate, bootstrap, wilson
 from planner.planning.expert.expert import Expert
 from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind

@@ -24,23 +24,21 @@ from random import Random
 from machine import print_table
 
 from planner.app.embedded_run import prepare_embedded
+from planner.app.run import decision_record, traced
 from planner.app.run_options import RunOptions
-from planner.app.trace import decision_record, traced
-from planner.episodes.pack import unpacked
+from planner.episodes.episode_file import unpacked
 from planner.evaluation.metrics import llamar
 from planner.evaluation.statistics import rate
 from planner.evaluation.trace_builder import TraceBuilder
-from planner.models.chat import ChatModel, Completion, Request
+from planner.models.caller import ModelCall
+from planner.models.chat import ChatModel, Completion, Request, Role
 from planner.models.gbnf import read_grammar
 from planner.models.model_choice import ModelChoice, open_model
-from planner.models.role import Role
-from planner.models.trace import ModelCall
 from planner.planning.llamar.actions import Action, parse_action
-from planner.planning.llamar.encoder_translator import spoken_class
-from planner.planning.llamar.instances import class_of, number_of
+from planner.planning.llamar.translator import class_of, number_of, spoken_class
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.training.translator_pairs import say
+from planner.training.translator_tuning import say
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House

@@ -25,11 +25,10 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from planner.environment import ros_environment
 from planner.ros import qos
-from planner.ros.message_bounds import bounds_of
-from planner.ros.world_messages import StateMessages
+from planner.ros.sightings import StateMessages
+from planner.ros.subscriptions import bounds_of
 from planner.world.geometry import Pose
-from planner.world.state import EntityState, WorldState
-from planner.world.state_updates import UpdateDecoder, UpdateEncoder
+from planner.world.state import EntityState, UpdateDecoder, UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import state_update
 

@@ -11,10 +11,8 @@ import argparse
 import random
 
 from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.generating import Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.episodes.et_generation.categories import Category, HomeSplit, homes
+from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.world.episode import Episode
 
 ROWS = (*(Row(category) for category in Category), Row(Category.TWO_OBJECTS, arms=2))

@@ -29,7 +29,6 @@ from launch_ros.actions import Node
 
 from planner.bringup import NodeSpec, node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Argument, Arguments, option_arguments
-from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.enclave import (
@@ -37,6 +36,7 @@ from planner.security.enclave import (
     enclave_arguments,
     refuse_namespace_with_keys,
 )
+from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.supervisor import RestartPolicy
 from planner.world.errors import PlannerError
 

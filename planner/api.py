@@ -8,29 +8,27 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import prepare_run
-from planner.app.run import RunResult
+from planner.app.embedded_run import backend_agents, prepare_run
+from planner.app.run import ObservedTrace, RunResult, decision_record, traced
 from planner.app.run_options import RunOptions
 from planner.app.run_story import RunStory
-from planner.app.trace import ObservedTrace, decision_record, traced
+from planner.bench.runs.manifest import Job
 from planner.bench.runs.models import Models
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import Job
 from planner.evaluation.progress import Verdict
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord
-from planner.memory.maps.survey import FloorSurvey
+from planner.memory.maps.occupancy import FloorSurvey
+from planner.models.caller import ModelCall
 from planner.models.model_choice import ModelChoice, make_model
-from planner.models.trace import ModelCall
 from planner.narrator.picture import Moment
 from planner.parts.kinds import BACKENDS
 from planner.parts.option import OptionValue
+from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import make_planner
 from planner.planning.session import Ask
-from planner.skills.eye import load_view_encoder
-from planner.skills.find_model import FindModel
+from planner.skills.exploring import load_view_encoder
+from planner.skills.tools import FindModel
 from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
@@ -38,10 +36,9 @@ from planner.world.house import House
 from planner.world.house_checks import find_house, is_house_file
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend
-from sim_bridge.drawn_from import DrawsModels
+from sim_bridge.geometry import DrawsModels
 from sim_bridge.opening import Opened, bare_episode, open_world
-from sim_bridge.part import Drawn
-from sim_bridge.registry import make_backend
+from sim_bridge.part import Drawn, make_backend
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.

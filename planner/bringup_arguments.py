@@ -6,15 +6,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from planner.environment import checked_params_file, full_namespace
 from planner.models.model_choice import part_and_source
-from planner.namespace import full_namespace
-from planner.params_file import checked_params_file
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
-from planner.world.errors import PlannerError
-from planner.world.nearest import did_you_mean
+from planner.world.errors import PlannerError, did_you_mean
 
 MAX_AGENTS = 6
 PLANNER_OF_WORDS = "words"

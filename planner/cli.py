@@ -23,7 +23,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from planner.command_line import CommandParser
-from planner.exit_status import EXIT_INTERRUPTED, EXIT_USAGE
+from planner.supervision import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.world.errors import PlannerError
 
 

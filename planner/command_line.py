@@ -1,13 +1,15 @@
-"""The parser of all commands: reports a wrong argument in one line, with the nearest name."""
+"""The parser of all commands, and Ctrl-C for commands that have to clean up."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
-from planner.exit_status import EXIT_USAGE
-from planner.world.nearest import did_you_mean
+from planner.supervision import EXIT_USAGE
+from planner.world.errors import did_you_mean
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -46,3 +48,28 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+# Ctrl-C and SIGTERM for commands that have to clean up.
+
+
+@contextmanager
+def termination_requested() -> Iterator[Callable[[], bool]]:
+    """Catches Ctrl-C and SIGTERM; yields a function that returns whether one came.
+
+    Raises:
+        KeyboardInterrupt: at the second.
+    """
+    received: list[int] = []
+
+    def note(number: int, _frame: object) -> None:
+        if received:
+            raise KeyboardInterrupt
+        received.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(received)
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

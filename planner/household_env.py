@@ -16,26 +16,24 @@ from gymnasium.vector.utils import create_shared_memory
 from pydantic import JsonValue
 
 from planner.api import load, with_instruction
-from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import prepare_run, usual_backend
+from planner.app.embedded_run import backend_agents, prepare_run, usual_backend
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.run_options import RunOptions
-from planner.grounding.binder import Binder
-from planner.parts.calls import parse_call
-from planner.parts.kinds import BACKENDS
+from planner.grounding.grounder import Binder
+from planner.parts.kinds import BACKENDS, parse_call
+from planner.planning.partnr.prompts import summary, world_description
 from planner.planning.planner import AgentResult, Context, Decision
-from planner.planning.prompts.partnr import summary, world_description
-from planner.planning.words.understanding import Unclear, Understood, understand
+from planner.planning.understanding import Unclear, Understood, understand
 from planner.world.errors import PlannerError
-from planner.world.hands import hand_states
 from planner.world.house_checks import load_episode
-from planner.world.instruct import InstructionCode
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult
+from planner.world.topics import InstructionCode
+from planner.world.vocabulary import hand_states
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 
 Observation = dict[str, str]
 

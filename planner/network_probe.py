@@ -27,14 +27,14 @@ from planner.security.enclave import (
     is_enforced,
     is_secured,
 )
-from planner.security.keystore_check import KeystoreReport, check_keystore
+from planner.security.keystore import KeystoreReport, check_keystore
 from planner.security.policy import shipped_policy
 from planner.world.errors import PlannerError
 
 # Programs for a child process, in the environment of a node.
 SOCKETS = """
 import json, rclpy
-from planner.reachable import reachable_sockets
+from planner.network import reachable_sockets
 rclpy.init()
 node = rclpy.create_node("planner_doctor")
 print(json.dumps(reachable_sockets()))
@@ -130,7 +130,7 @@ def examine_keys(environment: Mapping[str, str], folder: Path) -> KeystoreReport
     """Check a keystore as nodes started now would use it.
 
     Raises:
-        PlannerError: as `planner.security.keystore_check.check_keystore`.
+        PlannerError: as `planner.security.keystore.check_keystore`.
     """
     return check_keystore(folder, shipped_policy(), domain_of(environment), datetime.now(UTC))
 

@@ -31,9 +31,9 @@ from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace
-from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
-from planner.replay.bag_check import check_bag
+from planner.replay.judging import check_bag
 from planner.replay.runs import Request
+from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.up import run_nodes
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

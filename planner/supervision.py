@@ -1,8 +1,4 @@
-"""The sign of life of a supervisor, for the nodes that it started.
-
-A supervisor that is stopped, as by Ctrl-Z, or that cannot write its log any more, restarts nothing
-and hears no Ctrl-C. Its nodes cannot see that, so it writes the time into memory that they read.
-"""
+"""The sign of life of a supervisor, and the exit statuses by which it tells ends apart."""
 
 from __future__ import annotations
 
@@ -60,3 +56,16 @@ def _opened(path: str) -> int:
         return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError as error:
         raise PlannerError(f"{VARIABLE}: {path}: {error.strerror}") from None
+
+
+# Exit statuses shared by all processes, by which a supervisor tells ends apart.
+
+EXIT_OK = 0
+EXIT_FAILED = 1
+# A wrong argument, as in argparse.
+EXIT_USAGE = 2
+# As shells report Ctrl-C.
+EXIT_INTERRUPTED = 130
+# A configuration error that no restart can fix: a wrong file, a second bridge in the domain.
+# The number is EX_CONFIG of sysexits.h. The supervisor does not restart such a process.
+EXIT_CONFIGURATION = 78

@@ -22,7 +22,6 @@ from planner.bringup_arguments import (
     option_arguments,
 )
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
 from planner.parts.kinds import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.enclave import (
@@ -30,6 +29,7 @@ from planner.security.enclave import (
     enclave_arguments,
     refuse_namespace_with_keys,
 )
+from planner.supervision import EXIT_CONFIGURATION, EXIT_OK
 from planner.supervisor import Command, Supervisor
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
@@ -103,7 +103,7 @@ def require_files(arguments: Arguments, *, episode_argument: str = "episode") ->
 
 
 def _check_agents(planner: str, episode: Path) -> None:
-    from planner.planning.required_primitives import lacking
+    from planner.planning.part import lacking
     from planner.world.agents import default_bodies
     from planner.world.episode import read_episode
 

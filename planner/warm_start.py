@@ -36,7 +36,6 @@ COMMON = (
     "planner_msgs.srv",
     "planner.ros.agent_topics",
     "planner.ros.camera_input",
-    "planner.ros.frame_tree",
     "planner.ros.lifecycle",
     "planner.ros.memory_messages",
     "planner.world.house_checks",

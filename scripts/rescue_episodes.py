@@ -9,8 +9,8 @@ import json
 from pathlib import Path
 
 from planner.world.share import config_dir
-from sim_bridge.rescue.episodes import TEAMS, episode_of, house_document
 from sim_bridge.rescue.scenes import load_scene, scene_names
+from sim_bridge.rescue.snapshot import TEAMS, episode_of, house_document
 
 
 def files() -> dict[Path, str]:

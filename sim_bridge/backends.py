@@ -37,15 +37,13 @@ def _make_habitat(settings: Path | None) -> Backend:
 
 
 def _make_graph(settings: Path | None) -> Backend:
-    from sim_bridge.graph.backend import GraphBackend
-    from sim_bridge.graph.options import GraphOptions
+    from sim_bridge.graph.backend import GraphBackend, GraphOptions
 
     return GraphBackend(None if settings is None else read_model(settings, GraphOptions))
 
 
 def _make_rescue(settings: Path | None) -> Backend:
-    from sim_bridge.rescue.backend import RescueBackend
-    from sim_bridge.rescue.options import RescueOptions
+    from sim_bridge.rescue.backend import RescueBackend, RescueOptions
 
     return RescueBackend(None if settings is None else read_model(settings, RescueOptions))
 
@@ -67,7 +65,7 @@ def _make_ros(settings: Path | None) -> Backend:
 def _make_external(settings: Path | None) -> Backend:
     # ROS is loaded only if this backend is used.
     from sim_bridge.external.node import make_backend
-    from sim_bridge.external.options import ExternalOptions
+    from sim_bridge.external.readings import ExternalOptions
 
     return make_backend(None if settings is None else read_model(settings, ExternalOptions))
 

@@ -22,7 +22,7 @@ from sim_bridge.backend import Backend
 from sim_bridge.conformance_checks import acting, driving, episodes, handling, numbers, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     *episodes.CHECKS,

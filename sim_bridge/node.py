@@ -25,38 +25,35 @@ from tf2_msgs.msg import TFMessage
 from planner.parts.kinds import BACKENDS
 from planner.ros import parameters, qos
 from planner.ros.conversions import time_message, transform_message
-from planner.ros.diagnostics import status_name
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
+from planner.ros.goal_server import is_of_process, same_host
+from planner.ros.guard import SafePublisher, status_name
 from planner.ros.lifecycle import run_node
-from planner.ros.message_bounds import bounds_of
-from planner.ros.periodic_executor import PeriodicExecutor
-from planner.ros.presence import is_of_process, same_host
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.subscriptions import bounds_of
+from planner.ros.waiting import PeriodicExecutor
 from planner.world import topics
 from planner.world.episode import MAX_AGENTS, MAX_SEED
 from planner.world.errors import PlannerError
 from sim_bridge.agent.node import AgentInterface
 from sim_bridge.frames import Link, fixed_links
-from sim_bridge.lockstep.node import LockstepGate
-from sim_bridge.lockstep.waiting import Lockstep
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
     IdleTime,
+    Lockstep,
     Pacer,
     Periodic,
     TimeMode,
+    raise_priority,
     split_step,
     ticks_in,
 )
+from sim_bridge.part import make_backend
 from sim_bridge.people.node import PeopleTopic
-from sim_bridge.priority import raise_priority
-from sim_bridge.registry import make_backend
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.rules import notice
+from sim_bridge.safety.options import notice
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
-from sim_bridge.world_info.node import WorldInfoTopic
-from sim_bridge.world_state.node import WorldStateTopic
+from sim_bridge.world_state.node import LockstepGate, WorldInfoTopic, WorldStateTopic
 
 LOAD_FAILED = 1
 # Wall seconds to discover bridges on other machines.

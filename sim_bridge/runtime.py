@@ -19,10 +19,9 @@ from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.guard import Order
 from sim_bridge.safety.health import Notifying, Supervised
-from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.safety.orders import Order
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, SafetyOptions
 
 # Seconds before a robot is asked for pictures again after a failure.
 CAMERA_RETRY_S = 1.0

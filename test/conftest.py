@@ -67,7 +67,7 @@ def pytest_collection() -> Generator[None, object, object]:
             gc.enable()
             # A run of a bench would unfreeze them and search among them, half a second each time;
             # test_forgetting.py alone gives it the real collector.
-            if caches := sys.modules.get("planner.bench.runs.house_caches"):
+            if caches := sys.modules.get("planner.bench.runs.models"):
                 nothing = SimpleNamespace(collect=int, freeze=int, unfreeze=int)
                 setattr(caches, "gc", nothing)  # noqa: B010 - its type is the module's
 

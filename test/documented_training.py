@@ -154,4 +154,14 @@ TRAINING: Mapping[str, str] = {
     "planner train traces data/traces_of_bags --from-bag BAG --agent agent_1": (
         "test/planner/replay/through/test_as_traces.py::test_the_command_reads_bags"
     ),
+    "planner bench teach --planner helper --model teacher --memory learned --depth-model "
+    "errors:0.077 --true-segmentation true --out RUN": (
+        "test/planner/bench/runs/test_teach_tables.py"
+        "::test_a_run_with_true_masks_and_estimated_depth_has_its_row"
+    ),
+    "planner bench partnr_val --planner partnr_views --model roles:MODELS --agents 2 "
+    "--episodes 100 --out RUN": (
+        "test/planner/bench/runs/test_claims.py"
+        "::test_a_server_gets_the_pictures_and_another_model_the_rest"
+    ),
 }

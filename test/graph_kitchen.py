@@ -11,8 +11,7 @@ from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
-from sim_bridge.graph.acting import act
-from sim_bridge.graph.actions import Precondition, script_action
+from sim_bridge.graph.acting import Precondition, act, script_action
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import GraphWorld
 

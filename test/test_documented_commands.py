@@ -71,7 +71,7 @@ RUN: Mapping[str, Says] = {
 }
 # `file::test`.
 GRAPH_IMPORT = (
-    "test/planner/episodes/et_plan/test_graph_import.py"
+    "test/planner/episodes/et_plan/test_task_graphs.py"
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
 DIALOGUES = "test/planner/episodes/teach/test_tasks.py::"
@@ -109,7 +109,7 @@ ELSEWHERE: Mapping[str, str] = {
         f"{TEAM_TASKS}test_the_pack_is_what_its_source_makes"
     ),
     "planner bench TASKS --planner et_agent --backend graph --out RUN": (
-        "test/planner/app/test_graph_run.py"
+        "test/planner/app/test_embedded_run.py"
         "::test_planner_run_and_bench_take_the_graph_world_for_graphs"
     ),
     "planner check planner et_agent": (
@@ -206,11 +206,6 @@ ELSEWHERE: Mapping[str, str] = {
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),
-    "planner bench teach --planner helper --model teacher --memory learned --depth-model "
-    "errors:0.077 --true-segmentation true --out RUN": (
-        "test/planner/bench/runs/test_teach_tables.py"
-        "::test_a_run_with_true_masks_and_estimated_depth_has_its_row"
-    ),
     "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
         "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
     ),
@@ -249,11 +244,6 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner bench llamar --planner llamar --model teacher --agents 2 --fault-rate 0.1 --out RUN": (
         "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
-    ),
-    "planner bench partnr_val --planner partnr_views --model roles:MODELS --agents 2 "
-    "--episodes 100 --out RUN": (
-        "test/planner/bench/runs/test_partnr_tables.py"
-        "::test_a_server_gets_the_pictures_and_another_model_the_rest"
     ),
     "planner bench claims RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_claims_are_printed"
@@ -325,7 +315,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/integration/test_bridge_habitat.py::test_the_demo_runs_on_it"
     ),
     "planner bench parity --judges --a embedded --b embedded train_1": (
-        "test/planner/bench/test_judges.py::test_the_command_prints_a_table_for_each_simulator"
+        "test/planner/bench/test_parity_cli.py::test_the_command_prints_a_table_for_each_simulator"
     ),
     "planner bench parity --a embedded --b habitat train_1 --pictures /tmp/parity": (
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
@@ -350,7 +340,7 @@ ELSEWHERE: Mapping[str, str] = {
             "planner replay BAG --topics '/agent_0/*' /tf /tf_static --exclude '*/joint_states'",
             "planner replay BAG --exclude '/memory/*' /world_graph /map /house/markers",
         ),
-        "test/planner/replay/player/test_selection.py::test_names_and_patterns",
+        "test/planner/replay/player/test_options.py::test_names_and_patterns",
     ),
     **RECORDINGS,
     **TUTORIALS,
@@ -358,10 +348,10 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/test_evaluate.py::test_a_bag_a_log_and_the_run_itself_give_one_verdict"
     ),
     "planner recover BAG": (
-        "test/planner/replay/test_recovery.py::test_recovery_keeps_what_is_beside_the_messages"
+        "test/planner/replay/test_recover.py::test_recovery_keeps_what_is_beside_the_messages"
     ),
     "planner recover BAG -o OUT": (
-        "test/planner/replay/test_recovery.py::test_recovery_keeps_what_is_beside_the_messages"
+        "test/planner/replay/test_recover.py::test_recovery_keeps_what_is_beside_the_messages"
     ),
     "planner evaluate RUNS --mode compat --json": (
         "test/planner/replay/test_evaluate.py::test_a_folder_is_all_that_is_in_it"
@@ -370,16 +360,16 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/replay/test_evaluate.py::test_the_same_trace_comes_from_a_bag"
     ),
     "planner run fruit_0 --trace TRACE.jsonl --state-log STATES.jsonl": (
-        "test/planner/app/test_trace.py::test_a_run_leaves_its_states_to_be_judged_again"
+        "test/planner/app/test_run.py::test_a_run_leaves_its_states_to_be_judged_again"
     ),
     'planner episodes draw "Put the globe on the table." --house train_0 -o /tmp/understood.png': (
-        "test/planner/episodes/drawing/test_understood.py::test_the_command_takes_an_instruction"
+        "test/planner/episodes/drawing/test_cli.py::test_the_command_takes_an_instruction"
     ),
     "planner episodes draw globe_tour_0": (
         "test/planner/episodes/drawing/test_files.py::test_svg_and_png_are_written"
     ),
     "planner episodes review heldout -o DIR": (
-        "test/planner/episodes/review/test_server.py::test_the_command_counts"
+        "test/planner/episodes/review/test_review.py::test_the_command_counts"
     ),
     "planner episodes build": (
         "test/planner/episodes/test_shipped_episodes.py::test_the_file_is_what_its_recipe_makes"
@@ -417,7 +407,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/sim_bridge/rescue/test_backend.py::test_it_conforms"
     ),
     "planner run rescue-1-agents-2 --planner rescue_rules": (
-        "test/planner/planning/rescue/test_rules.py::test_planner_run_rescues_and_puts_out"
+        "test/planner/planning/test_rescue_rules.py::test_planner_run_rescues_and_puts_out"
     ),
     "planner run rescue-1-agents-2 --planner llamar --actions rescue --model NAME "
     "--model-url URL": (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.memory.epm_prompt import TASK
+from planner.memory.vlm import TASK
 
 PICTURE_PX, PATCH_PX = 64, 32
 

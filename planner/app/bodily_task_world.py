@@ -1,19 +1,104 @@
-"""Worlds in which generated tasks are carried out by skills and bodies, over simulated time."""
+"""Generated tasks and reference plans, carried out by skills and bodies over simulated time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
 
-from planner.app.reference_body import play_calls
-from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld
-from planner.episodes.et_generation.task_world import Played
-from planner.parts.kinds import BACKENDS
+from planner.app.embedded_run import prepare_embedded, prepare_run
+from planner.app.run_options import RunOptions
+from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld, reference_calls
+from planner.episodes.et_generation.plans import Played
+from planner.episodes.start_state import Moment
+from planner.parts.kinds import BACKENDS, parse_call
+from planner.planning.expert.expert import Expert
+from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.session import Event
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.skill import SkillCall, SkillName
+from planner.world.state import EntityState, WorldState
+from planner.world.vocabulary import EntityKind
 from sim_bridge.backend import Backend
-from sim_bridge.part import Drawn
-from sim_bridge.registry import make_backend
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.part import Drawn, make_backend
+
+# Reference plans of episodes, carried out by skills and bodies over simulated time.
+
+
+class _ReferencePlanner:
+    """Makes one call after the other, and ends with the first that fails."""
+
+    name = "reference"
+
+    def __init__(self, calls: tuple[str, ...]) -> None:
+        self._calls = [parse_call(call) for call in calls]
+        self.failure = ""
+
+    async def decide(self, context: Context) -> Decision:
+        """The next call of the first agent, which acts alone."""
+        if self.failure:
+            return Decision(failure=self.failure)
+        call = self._calls.pop(0) if self._calls else SkillCall(SkillName.DONE)
+        return Decision(dict.fromkeys(context.idle, call))
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Takes a failure down."""
+        for ended in results:
+            if not ended.result.succeeded:
+                self.failure = f"{ended.call}: {ended.result.text}"
+
+
+def play_with_body(episode: Episode, house: House) -> str:
+    """As `play_reference`, with skills that know the whole world; graphs in the graph world.
+
+    Raises:
+        PlannerError: if the episode has no such plan, or does not fit the house.
+    """
+    calls = reference_calls(episode)
+    headless = EmbeddedOptions(renderer="none")
+    with closing(GraphBackend() if house.graph is not None else EmbeddedBackend(headless)) as world:
+        ended = play_calls(world, episode, house, calls)
+    return ended.failure
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How calls ended.
+
+    Attributes:
+        failure: why the criteria are not met, or the call that failed; "" if they are met.
+        at_start: whether they were met before any call.
+    """
+
+    failure: str
+    at_start: bool
+
+
+def play_calls(world: Backend, episode: Episode, house: House, calls: tuple[str, ...]) -> Ended:
+    """Makes calls in any world that can be stepped.
+
+    Raises:
+        PlannerError: if the episode does not fit the house.
+    """
+    planner = _ReferencePlanner(calls)
+
+    def make_planner(_task: Task) -> _ReferencePlanner:
+        return planner
+
+    acting = (episode.agents[0].uid,)
+    run = prepare_run(
+        world, house, episode, make_planner, RunOptions(acting=acting, images=False, all_known=True)
+    )
+    verdict = run.run().verdict.criteria
+    if verdict is not None and verdict.success:
+        return Ended("", verdict.first_step == 0)
+    return Ended(planner.failure or (verdict.explanation if verdict is not None else ""), False)
+
 
 _FAILED = "a body cannot carry the plan out"
 _NO_GRAPHS = "this world has no scene graphs; use --world graph"
@@ -74,3 +159,63 @@ def bodily_world(name: str) -> BodilyTaskWorld:
     if not part.simulated or not part.has_pictures:
         raise PlannerError(f"there is no world {name!r} to carry tasks out in")
     return BodilyTaskWorld(name, make_backend(name, drawn=Drawn(pictures=False, instances=False)))
+
+
+# The middle of an episode: a state of its run by the expert, and the calls until then.
+
+
+def middle_of(episode: Episode, house: House) -> Moment:
+    """The state that is nearest to half of the calls, after something was changed.
+
+    Raises:
+        PlannerError: if the expert does not solve the episode, or there is no such state.
+    """
+    backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
+    calls: list[str] = []
+    moments: list[Moment] = []
+    first: list[WorldState] = []
+
+    def note(event: Event) -> None:
+        state = backend.world_state()
+        if state is None:
+            return
+        if not first:
+            first.append(state)
+        if event.result is None or not event.result.succeeded or event.call.name == SkillName.DONE:
+            return
+        calls.append(str(event.call))
+        if _hands_are_empty(state) and _is_changed(state, first[0]):
+            moments.append(Moment(state, tuple(calls)))
+
+    try:
+        run = prepare_embedded(
+            backend, house, episode, Expert, RunOptions(images=False, on_event=note)
+        )
+        result = run.run()
+    finally:
+        backend.close()
+    if not result.verdict.success:
+        raise PlannerError(f"{episode.episode_id}: the expert does not solve it")
+    before_end = [moment for moment in moments if len(moment.calls) < len(calls)]
+    if not before_end:
+        raise PlannerError(f"{episode.episode_id}: it has no middle with empty hands")
+    return min(before_end, key=lambda moment: abs(2 * len(moment.calls) - len(calls)))
+
+
+def _hands_are_empty(state: WorldState) -> bool:
+    agents = {e.name for e in state.entities.values() if e.kind is EntityKind.AGENT}
+    return not any(thing.parent in agents for thing in _things(state))
+
+
+def _is_changed(state: WorldState, first: WorldState) -> bool:
+    """Whether any thing has another state or place, or is new."""
+    before = {thing.name: _standing(thing) for thing in _things(first)}
+    return {thing.name: _standing(thing) for thing in _things(state)} != before
+
+
+def _standing(thing: EntityState) -> tuple[str | None, dict[str, object]]:
+    return thing.parent, dict(thing.states or {})
+
+
+def _things(state: WorldState) -> list[EntityState]:
+    return [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]

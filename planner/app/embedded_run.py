@@ -1,25 +1,127 @@
-"""Runs of episodes on simulators with the kinematic rules, with or without images."""
+"""Runs of episodes in each in-process world: embedded simulator, graph world, any with cameras."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeGuard, runtime_checkable
 
-from planner.app.composition import compose
-from planner.app.run import EpisodeRun, RunResult
-from planner.app.run_options import USUAL, RunOptions
-from planner.app.time_steps import Foresight, Steps
+from planner.app.run import EpisodeRun, RunResult, WordsEvaluator
+from planner.app.run_options import USUAL, Foresight, Judge, Observer, RunOptions, Steps
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import evaluation_of
+from planner.evaluation.trace_builder import TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.sightings import GT_VISIBILITY, Visibility
-from planner.planning.planner import Planner, Task
+from planner.memory.sightings import GT_VISIBILITY, PARTNR_VISIBILITY, Visibility
+from planner.memory.updater import MemoryUpdater
+from planner.planning.planner import Planner, Task, terms_of
+from planner.planning.planner_inputs import full_belief
+from planner.planning.session import OnGoal, ignore_goal
+from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
+from planner.world.state import WorldState
+from sim_bridge.backend import Backend, SightedBackend, SightingSource
 from sim_bridge.embedded.kinematic import KinematicBackend
+from sim_bridge.graph.backend import GraphBackend
+from sim_bridge.rescue.backend import RescueBackend
+from sim_bridge.rescue.scenes import scene_names
+
+# What runs in every simulator have in common: an episode with its memory, task and evaluator.
+
+
+def compose(
+    backend: Backend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    updater: MemoryUpdater,
+    make_observer: Callable[[Memory], Observer],
+    make_steps: Callable[[Memory, Judge, Observer | None], Steps],
+    options: RunOptions,
+) -> EpisodeRun:
+    """Loads an episode and returns it ready to run.
+
+    Args:
+        backend: may have run other episodes before.
+        house: the episode's.
+        episode: with an evaluation, criteria, or else an instruction in words, which is judged by
+            what the planner has understood.
+        make_planner: makes the planner for the task.
+        updater: of the memory, where the options name none.
+        make_observer: the agents' cameras, which feed this memory; unused with `all_known`.
+        make_steps: advances time.
+        options: of the run.
+
+    Raises:
+        PlannerError: if the episode has no goal, or does not fit the house.
+    """
+    has_words_only = episode.evaluation is None and episode.criteria is None
+    evaluation = evaluation_of(episode) if not (has_words_only and episode.instruction) else None
+    used_seed = episode.seed if options.seed is None else options.seed
+    backend.reset(house, episode, used_seed)
+    initial = backend.world_state()
+    if initial is None:
+        raise PlannerError(f"{episode.episode_id}: the backend provides no world state")
+    kinds = {placement.uid: placement.kind for placement in episode.agents}
+    updater = options.updater or updater
+    memory = Memory(house, updater, agents=kinds, episode=episode.episode_id)
+    task = Task(
+        instruction=episode.instruction,
+        agents=tuple(options.acting) or backend.agents,
+        goal=episode.evaluation,
+        seed=used_seed,
+        terms=terms_of(episode),
+    )
+    robot = episode.agents[0].uid
+    trace, mode = options.trace, options.mode
+    evaluator: Judge
+    on_goal: OnGoal = ignore_goal
+    if evaluation is None:
+        evaluator = words = WordsEvaluator(house, initial, robot, trace)
+        on_goal = words.take_goal
+    else:
+        criteria = episode.criteria
+        evaluator = (
+            Evaluator(evaluation, house, initial, mode, criteria=criteria, robot=robot)
+            if trace is None
+            else TracedEvaluator(
+                evaluation, house, initial, mode, builder=trace, criteria=criteria, robot=robot
+            )
+        )
+    return EpisodeRun(
+        backend=backend,
+        house=house,
+        task=task,
+        planner=make_planner(task),
+        memory=memory,
+        evaluator=evaluator,
+        steps=make_steps(memory, evaluator, None if options.all_known else make_observer(memory)),
+        on_event=options.on_event,
+        on_goal=on_goal,
+        all_known=_Truth(backend).belief if options.all_known else None,
+    )
+
+
+class _Truth:
+    """A belief equal to ground truth, rebuilt only when the state has changed."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self._known: tuple[WorldState, Belief] | None = None
+
+    def belief(self) -> Belief:
+        """Every entity as it is now."""
+        state = self._backend.world_state()
+        if state is None:
+            raise PlannerError("the backend provides no world state")
+        if self._known is None or self._known[0] is not state:
+            self._known = (state, full_belief(state))
+        return self._known[1]
 
 
 @runtime_checkable
@@ -100,7 +202,7 @@ def prepare_embedded(
         episode,
         make_planner,
         privileged,
-        lambda memory: _Observer(backend, privileged, memory, cameras, options.watch),
+        lambda memory: _EmbeddedRunObserver(backend, privileged, memory, cameras, options.watch),
         partial(Foresight, backend, leaper=backend) if options.leaps else partial(Steps, backend),
         options,
     )
@@ -133,8 +235,8 @@ def _by_rays(backend: KinematicBackend, rays: RaySource, limits: Visibility) -> 
 
 
 @dataclass(frozen=True, slots=True)
-class _Observer:
-    """See `planner.app.time_steps.Observer`; `watch` is called for every frame."""
+class _EmbeddedRunObserver:
+    """See `planner.app.run_options.Observer`; `watch` is called for every frame."""
 
     backend: KinematicBackend
     privileged: PrivilegedUpdater
@@ -171,3 +273,212 @@ class _Observer:
             base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
             at_s = backend.now_s() + seconds
             self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)
+
+
+# Runs episodes in worlds without images: the usual skills, memory and evaluator.
+
+
+def prepare_graph(
+    backend: SightedBackend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    options: RunOptions = USUAL,
+    *,
+    visibility: Visibility = GT_VISIBILITY,
+) -> EpisodeRun:
+    """Loads an episode, ready to run; the memory learns what the world says that agents see.
+
+    `visibility` says what of that counts as seen. In the graph world, the usual memory updates
+    what it knows already each `planner.memory.privileged.CONFIRM_S` only.
+
+    Raises:
+        PlannerError: if the episode has no goal, or does not fit the house.
+    """
+    make_observer: Callable[[Memory], Observer] = partial(_GraphRunObserver, backend)
+    updater = PrivilegedUpdater(backend.world_state, visibility)
+    if options.updater is None and isinstance(backend, GraphBackend):
+        updater = watchful = _watchful(backend, visibility)
+        make_observer = partial(_GraphObserver, backend, watchful)
+    return compose(
+        backend,
+        house,
+        episode,
+        make_planner,
+        updater,
+        make_observer,
+        partial(Foresight, backend, leaper=backend)
+        if options.leaps and isinstance(backend, GraphBackend)
+        else partial(Steps, backend),
+        options,
+    )
+
+
+def _watchful(backend: GraphBackend, visibility: Visibility) -> PrivilegedUpdater:
+    """An updater that looks only where there is something new to see."""
+
+    def glimpse(agent: str, names: Sequence[str]) -> Sequence[Sighting]:
+        seen = [one.name for one in backend.sightings_among(agent, names)]
+        if not seen:
+            return []
+        state = backend.world_state()
+        entities = state.entities if state is not None else {}
+        under = {entities[name].parent for name in seen}
+        wanted = {*seen, *under}
+        # In the world's order, in which things get their numbers.
+        return list(backend.sightings_among(agent, [name for name in entities if name in wanted]))
+
+    return PrivilegedUpdater(
+        backend.world_state,
+        visibility,
+        sightings=backend.sightings_now,
+        in_view=lambda agent, names: any(
+            map(visibility.shows, backend.sightings_among(agent, names))
+        ),
+        handled=lambda: backend.handled_revision,
+        glimpse=glimpse,
+        show_none=lambda names, seconds: backend.looks_seeing_none(
+            names, seconds, visibility.shows
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphRunObserver:
+    """See `planner.app.run_options.Observer`."""
+
+    backend: SightedBackend
+    memory: Memory
+
+    def look(self, agent: str) -> None:
+        """Updates the memory with what the agent senses now."""
+        seen = replace(self.backend.observe(agent), sightings=self.backend.sightings_now(agent))
+        self.memory.observe(seen)
+
+    def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
+        """Always 0: no frame is known to be redundant."""
+        return 0
+
+    def pass_over(self, seconds: float) -> None:
+        """Does nothing: no frame is skipped."""
+
+
+@dataclass(frozen=True, slots=True)
+class _GraphObserver:
+    """See `planner.app.run_options.Observer`; a look at nothing new costs next to nothing."""
+
+    backend: GraphBackend
+    privileged: PrivilegedUpdater
+    memory: Memory
+
+    def look(self, agent: str) -> None:
+        """Updates the memory with what the agent senses now."""
+        now_s = self.backend.now_s()
+        if self.privileged.needs_look(agent, now_s, self.memory.entities):
+            self.memory.observe(self.backend.observe(agent))
+            return
+        base_m, heading_rad, holds = self.backend.localised_position(agent)
+        self.memory.note_self(agent, base_m, now_s, holds=holds, heading_rad=heading_rad)
+
+    def redundant_frames(self, seconds: Sequence[float]) -> int:
+        """The number of coming frames that certainly will not change the memory."""
+        backend, known = self.backend, self.memory.entities
+        if backend.is_idle:
+            # Whoever waits for news waits for the next frame.
+            return 0
+        return self.privileged.redundant_frames(backend.agents, backend.now_s(), seconds, known)
+
+    def pass_over(self, seconds: float) -> None:
+        """Tells the memory that all agents looked `seconds` from now, and from where."""
+        backend = self.backend
+        for agent in backend.agents:
+            base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
+            at_s = backend.now_s() + seconds
+            self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)
+
+
+# Runs of episodes in any world whose agents have cameras, step by step.
+
+
+def prepare_pictured(
+    backend: Backend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    options: RunOptions = USUAL,
+) -> EpisodeRun:
+    """Loads an episode, ready to run; the memory learns from the pictures of hand cameras.
+
+    Raises:
+        PlannerError: if the episode has no goal, does not fit the house, or the world's true state
+            is unknown.
+    """
+    return compose(
+        backend,
+        house,
+        episode,
+        make_planner,
+        PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
+        lambda memory: _PicturedRunObserver(backend, memory, options.watch),
+        partial(Steps, backend),
+        options,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _PicturedRunObserver:
+    """See `planner.app.run_options.Observer`."""
+
+    backend: Backend
+    memory: Memory
+    watch: Callable[[Observation, Memory], None] | None
+
+    def look(self, agent: str) -> None:
+        """Updates the memory with what the agent senses now."""
+        observation = self.backend.observe(agent, ("hand",))
+        if self.watch is not None:
+            self.watch(observation, self.memory)
+        self.memory.observe(observation)
+
+    def redundant_frames(self, seconds: Sequence[float]) -> int:  # noqa: ARG002 - no foresight
+        """Always 0: no frame is known to be redundant."""
+        return 0
+
+    def pass_over(self, seconds: float) -> None:
+        """Does nothing: no frame is skipped."""
+
+
+# Prepares runs in whichever in-process world there is.
+
+
+def usual_backend(house: House) -> str:
+    """The name of the backend in which a house is run if none is named."""
+    if house.graph is None:
+        return "embedded"
+    return "rescue" if house.name in scene_names() else "graph"
+
+
+def prepare_run(
+    backend: Backend,
+    house: House,
+    episode: Episode,
+    make_planner: Callable[[Task], Planner],
+    options: RunOptions = USUAL,
+) -> EpisodeRun:
+    """Loads an episode and returns it ready to run.
+
+    Raises:
+        PlannerError: if the episode has no goal, or does not fit the house.
+    """
+    if isinstance(backend, KinematicBackend):
+        return prepare_embedded(backend, house, episode, make_planner, options)
+    if _sees_by_itself(backend):
+        # All of a rescue scene that can be seen at all is seen from everywhere (LLAMAR-A2).
+        far = isinstance(backend, RescueBackend)
+        visibility = PARTNR_VISIBILITY if far else GT_VISIBILITY
+        return prepare_graph(backend, house, episode, make_planner, options, visibility=visibility)
+    return prepare_pictured(backend, house, episode, make_planner, options)
+
+
+def _sees_by_itself(backend: Backend) -> TypeGuard[SightedBackend]:
+    return isinstance(backend, SightingSource)

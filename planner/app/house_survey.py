@@ -8,10 +8,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from planner.app.backend_port import BackendPort
 from planner.app.house_tour import AGENT, STEP_S, STEPS_A_LOOK, tour_episode
-from planner.memory.hand_view import CAMERA
-from planner.memory.maps.occupancy import OccupancyMap, OccupancyOptions
+from planner.app.in_process_world import BackendPort
+from planner.memory.maps.occupancy import CAMERA, OccupancyMap, OccupancyOptions
 from planner.skills.executor import SkillExecutor
 from planner.world.belief import Belief
 from planner.world.floor_grid import FloorGrid

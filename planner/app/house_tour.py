@@ -1,10 +1,11 @@
-"""A full tour of a house in this process: every room from its middle, all furniture close up."""
+"""A full tour of a house in this process, and the true classes of what is seen on it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 
+from planner.memory.part import Truth
 from planner.tour.route import LOOK_TILT_RAD, plan_route
 from planner.world.agents import default_bodies
 from planner.world.episode import AgentPlacement, Episode
@@ -13,7 +14,7 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.house import Furniture, House
 from planner.world.observation import Observation
 from planner.world.primitive import Primitive, PrimitiveName
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, EntityKind
 from sim_bridge.backend import Backend, Handle
 
 AGENT = "agent_0"
@@ -99,3 +100,27 @@ def _pieces(house: House, room: str, from_m: tuple[float, float]) -> Iterator[Pr
 def _height(piece: Furniture) -> float:
     """The height to look at: the highest surface."""
     return max((surface.center[2] for surface in piece.surfaces), default=piece.size_m[2] / 2)
+
+
+# The classes of a simulator's instance ids, for memory updaters that use ground truth.
+
+
+class TrueClasses:
+    """Looks ids up in the world's state, each one once."""
+
+    def __init__(self, truth: Truth) -> None:
+        """`truth` returns the current state."""
+        self._truth = truth
+        self._known: dict[int, str | None] = {}
+
+    def of(self, instance: int) -> str | None:
+        """The class of an object; None for furniture and unknown ids."""
+        if instance not in self._known and (state := self._truth()) is not None:
+            things = [e for e in state.entities.values() if e.kind is EntityKind.OBJECT]
+            self._known.update({e.instance_id: e.class_name for e in things})
+            self._known.setdefault(instance, None)
+        return self._known.get(instance)
+
+    def forget(self) -> None:
+        """Clears the cache, for another world."""
+        self._known.clear()

@@ -1,22 +1,111 @@
-"""Houses that were read from HSSD or another scene data set, for Habitat with its own meshes.
+"""The file that tells Habitat which meshes of a data set draw things and bodies.
 
-The reader knows no simulator, and the simulator's writer no data set; here both are at hand.
+The reader knows no simulator, and the simulator no data set; here both are at hand.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import shutil
 import tempfile
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset
+from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset, object_classes
 from planner.houses.hssd.scene import HssdBody, read_scene, scene_of
+from planner.houses.hssd.templates import Movables
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house import House
+from planner.world.vocabulary import AgentKind
 from sim_bridge.habitat.dataset.foreign import ForeignBody, ForeignScene, export_foreign
 from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.wrapped import body_mesh
 from sim_bridge.habitat.dataset.writer import read_dataset
+from sim_bridge.habitat.options import BodyModel, Models, ThingModel
+
+# The file that tells Habitat which meshes of a data set draw things and bodies.
+#
+# The reader knows no simulator, and the simulator no data set; here both are at hand.
+
+# Of which axis is up; SMPL-X's humanoids stand along y.
+_UP: Mapping[AgentKind, str] = {AgentKind.ROBOT: "z", AgentKind.HUMAN: "y"}
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """What an index has, and the models that were left out, each with the reason."""
+
+    models: Models
+    left_out: tuple[str, ...]
+
+
+def index_models(
+    classes: Collection[str],
+    scenes: Path,
+    objects: Sequence[Path],
+    bodies: Mapping[AgentKind, Path],
+) -> Indexed:
+    """The movable models of some classes, and the URDFs of bodies.
+
+    A model whose mesh is missing or no GLB is left out: such things are drawn with our meshes.
+
+    Raises:
+        FileError: if a folder, a table or a URDF is missing or invalid.
+    """
+    movables = Movables(objects)
+    class_of = object_classes(HssdDataset(scenes))
+    things: list[ThingModel] = []
+    left_out: list[str] = []
+    for name in movables.names:
+        class_name = class_of.get(name)
+        if class_name is None or class_name not in classes:
+            continue
+        try:
+            mesh = movables.mesh_of(name)
+        except FileError as error:
+            left_out.append(str(error))
+            continue
+        if mesh is None:
+            continue
+        size = mesh.high_m - mesh.low_m
+        if not size.min() > 0:
+            left_out.append(f"{mesh.file}: is flat")
+            continue
+        document = {
+            "name": name,
+            "class_name": class_name,
+            "mesh": str(mesh.file.resolve()),
+            "turn": mesh.turn.tolist(),
+            "low_m": mesh.low_m.tolist(),
+            "size_m": size.tolist(),
+        }
+        things.append(ThingModel.model_validate(document))
+    drawn = {
+        kind: BodyModel.model_validate({"urdf": str(path.resolve()), "up": _UP[kind]})
+        for kind, path in bodies.items()
+    }
+    for model in drawn.values():
+        # One that cannot be drawn is told before anything runs.
+        body_mesh(model)
+    return Indexed(Models(version=1, things=tuple(things), bodies=drawn), tuple(left_out))
+
+
+def write_index(models: Models, folder: Path) -> Path:
+    """Writes an index under a name of its content; returns the file.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    text = json.dumps(models.model_dump(mode="json"), indent=1) + "\n"
+    path = folder / f"models-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    return path
 
 
 def export_hssd(house: House, scenes: Path, directory: Path) -> HabitatDataset:

@@ -1,8 +1,4 @@
-"""The world of a session in this process: a backend, executors and a memory, without ROS.
-
-Planning takes no simulated time. Waiting for an event never yields to other tasks: it steps the
-world.
-"""
+"""Adapts a backend in this process to the port through which skills drive an agent."""
 
 from __future__ import annotations
 
@@ -11,24 +7,75 @@ from functools import partial
 
 from pydantic import JsonValue
 
-from planner.app.backend_port import BackendPort
-from planner.app.time_steps import MAX_STEPS, Steps
-from planner.memory.hand_view import CAMERA
-from planner.models.picture import Picture
-from planner.planning.messages import TeamMessage
-from planner.planning.planner import AgentResult
-from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
+from planner.app.run_options import MAX_STEPS, Steps
+from planner.memory.maps.occupancy import CAMERA
+from planner.models.chat import Picture
+from planner.planning.planner import AgentResult, TeamMessage
+from planner.planning.session import Event, OnGoal, Status, ignore_goal
 from planner.skills.executor import SkillExecutor
-from planner.skills.eye import Eye, ViewEncoder
-from planner.skills.find_model import FindModel
-from planner.skills.house_exploring import FloorSource
+from planner.skills.exploring import Eye, FloorSource, ViewEncoder
 from planner.skills.kind import SkillChoice
-from planner.skills.team import Team
+from planner.skills.results import Team
+from planner.skills.tools import FindModel
 from planner.world.belief import Belief
+from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.observation import RgbImage
-from planner.world.primitive import Capabilities
+from planner.world.observation import Observation, RgbImage
+from planner.world.primitive import Capabilities, Primitive, PrimitiveStatus
 from planner.world.skill import SkillCall, SkillResult
+from sim_bridge.backend import Backend, Handle
+
+# Adapts a backend in this process to the port through which skills drive an agent.
+
+
+class BackendPort:
+    """One agent of a backend; see `planner.skills.attempt.PrimitivePort`.
+
+    The owner of the backend advances time with its `step`.
+    """
+
+    def __init__(self, backend: Backend, agent: str) -> None:
+        """`backend` has an episode loaded in which the agent exists."""
+        self._backend = backend
+        self._agent = agent
+        self._capabilities = backend.capabilities(agent)
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+        return self._agent
+
+    def capabilities(self) -> Capabilities:
+        """The capabilities of the agent's body."""
+        return self._capabilities
+
+    def base(self) -> Pose | None:
+        """`base_link` in `map` as localised by the backend."""
+        return self._backend.observe(self._agent, ()).base
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        """What the backend lets the agent sense now."""
+        return self._backend.observe(self._agent, cameras)
+
+    def holding(self) -> bool | None:
+        """Whether the body feels something in its hand."""
+        return self._backend.observe(self._agent, ()).holding
+
+    def start(self, primitive: Primitive) -> int:
+        """Starts a primitive; a refusal appears as its polled result."""
+        return self._backend.start(self._agent, primitive)
+
+    def poll(self, handle: int) -> PrimitiveStatus:
+        """The status of a primitive."""
+        return self._backend.poll(Handle(handle))
+
+    def cancel(self, handle: int) -> None:
+        """Cancels a primitive and stops the agent."""
+        self._backend.cancel(Handle(handle))
+
+    def now_s(self) -> float:
+        """Seconds of the backend's clock."""
+        return self._backend.now_s()
 
 
 class InProcessWorld:

@@ -1,15 +1,16 @@
-"""Reaching for points on furniture in the embedded simulator, as a gymnasium environment."""
+"""Reaching for points on furniture, as a gymnasium environment, and its scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from planner.app.policy_env import PolicyEnv, PolicyObservation
-from planner.skills.manipulation.space import (
+from planner.app.policy_env import PolicyEnv, PolicyObservation, played
+from planner.skills.policy.handling import (
     ACT_S,
     CAMERA,
     GRASP,
@@ -21,7 +22,7 @@ from planner.skills.manipulation.space import (
     features_of,
     picture_of,
 )
-from planner.skills.policy.space import Floats
+from planner.skills.policy.policy_file import Floats
 from planner.world.floor_grid import DistanceField
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.house import Furniture, House
@@ -43,7 +44,7 @@ class ManipulationEnv(PolicyEnv):
     """A body comes within reach of a point on furniture, points its hand at it and grasps.
 
     An observation has the depth picture of the hand's camera (64 x 64) in which the target is
-    marked, and numbers of target, hand and last act (`planner.skills.manipulation.space`). An
+    marked, and numbers of target, hand and last act (`planner.skills.policy.handling`). An
     action is the number of some velocities, or the grasp, which ends the episode where the target
     is close enough. The reward is the progress in metres and radians, a bonus for the grasp, and
     small penalties of acts, collisions and failed grasps.
@@ -186,3 +187,54 @@ def _point_on(piece: Furniture, rng: np.random.Generator) -> Vec3:
     x, y, z = surface.center
     dx, dy = (float(rng.uniform(-0.45, 0.45)) * side for side in surface.size)
     return piece.pose.apply((x + dx, y + dy, z + 0.05))
+
+
+# Scores of a policy of handling in houses: how often it grasps close to its target.
+
+
+@dataclass(frozen=True, slots=True)
+class ManipulationScore:
+    """One try.
+
+    Attributes:
+        house: where.
+        grasped: close enough to the target.
+        failed_grasps: grasps that were not.
+        acts: of the policy.
+    """
+
+    house: str
+    grasped: bool
+    failed_grasps: int
+    acts: int
+
+
+def score_handling(
+    weights: dict[str, Floats] | None, houses: Sequence[House], tries: int, seed: int
+) -> list[ManipulationScore]:
+    """Tries of a policy, as many in each house; None = of the guide that knows the floor."""
+    environment = ManipulationEnv(houses)
+    return [
+        ManipulationScore(
+            one.info["house"],
+            one.done,
+            one.acts.count(GRASP) - one.done,
+            len(one.acts),
+        )
+        for one in played(environment, MANIPULATION, weights, len(houses), tries, seed)
+    ]
+
+
+def handling_table(tries: Sequence[ManipulationScore]) -> str:
+    """A line for each house, and one for all."""
+    lines = []
+    for name in (*dict.fromkeys(one.house for one in tries), "all"):
+        of_it = [one for one in tries if name in (one.house, "all")]
+        right = [one for one in of_it if one.grasped]
+        acts = float(np.mean([one.acts for one in right])) if right else float("nan")
+        failed_grasps = sum(one.failed_grasps for one in of_it)
+        lines.append(
+            f"{name}: {len(right)} of {len(of_it)} grasped ({len(right) / len(of_it):.2f}), "
+            f"after {acts:.1f} acts, {failed_grasps} failed grasps"
+        )
+    return "\n".join(lines)

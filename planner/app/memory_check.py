@@ -13,13 +13,12 @@ from itertools import islice
 
 import numpy as np
 
-from planner.app.house_tour import AGENT, tour, tour_episode
-from planner.app.true_classes import TrueClasses
+from planner.app.house_tour import AGENT, TrueClasses, tour, tour_episode
 from planner.memory.memory import Memory
 from planner.memory.part import UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.parts.check import Finding, Report, Verdict
-from planner.world.entity import Entity, OperationKind
+from planner.world.belief import Entity, OperationKind
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation
 from planner.world.vocabulary import AgentKind

@@ -8,11 +8,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.models.chat import ChatModel, Completion, Message, ModelError, Request, Speaker
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    Message,
+    ModelError,
+    Picture,
+    Request,
+    Speaker,
+)
 from planner.models.gbnf import read_grammar
 from planner.models.model_choice import ModelChoice, open_model
 from planner.models.part import ModelPart
-from planner.models.picture import Picture
 from planner.parts.check import Finding, Report, Verdict
 
 GRAMMAR = 'root ::= "yes" | "no"\n'

@@ -1,15 +1,16 @@
-"""Point-goal navigation on the embedded simulator as a gymnasium environment."""
+"""Point-goal navigation on the embedded simulator, a gymnasium environment, and its scores."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from planner.app.policy_env import PolicyEnv, PolicyObservation
-from planner.skills.navigation.space import (
+from planner.app.policy_env import PolicyEnv, PolicyObservation, played
+from planner.skills.policy.navigation_space import (
     ACT_S,
     ACTIONS,
     ARRIVED_M,
@@ -21,13 +22,13 @@ from planner.skills.navigation.space import (
     drive_of,
     features_of,
 )
-from planner.skills.policy.space import Floats
+from planner.skills.policy.policy_file import Floats
 from planner.world.floor_grid import DistanceField, FloorGrid
 from planner.world.geometry import wrap_angle_rad
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.depth_world import free_point
-from sim_bridge.embedded.driving import slid
+from sim_bridge.embedded.primitive_routines import slid
 
 MAX_ACTS = 250
 NEAREST_GOAL_M = 1.0
@@ -45,9 +46,9 @@ class NavigationEnv(PolicyEnv):
     """A body drives to a point of its house by what its depth camera showed.
 
     An observation has the map that the depth pictures (64 x 64) gave so far, around the body, and
-    numbers of goal and last act (`planner.skills.navigation.space`). An action is the number of a
-    pair of velocities. The reward is the progress along the shortest way in metres, a bonus within
-    0.3 m, and small penalties of acts and collisions.
+    numbers of goal and last act (`planner.skills.policy.navigation_space`). An action is the number
+    of a pair of velocities. The reward is the progress along the shortest way in metres, a bonus
+    within 0.3 m, and small penalties of acts and collisions.
     """
 
     def __init__(
@@ -190,3 +191,62 @@ def _act_for(angle_rad: float, turn_rad_s: float) -> int:
     wanted = angle_rad / (turn_rad_s * ACT_S)
     forward = [number for number, (speed, _) in enumerate(ACTIONS) if speed > 0]
     return min(forward, key=lambda number: abs(ACTIONS[number][1] - wanted))
+
+
+# Scores of a navigation policy in houses: how often it arrives, and by which way.
+
+SUCCESS_M = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationScore:
+    """One walk.
+
+    Attributes:
+        house: where.
+        arrived: within 0.5 m of the goal at the end.
+        shortest_m: of the shortest way.
+        walked_m: by the policy.
+        acts: of the policy.
+    """
+
+    house: str
+    arrived: bool
+    shortest_m: float
+    walked_m: float
+    acts: int
+
+
+def score_policy(
+    weights: dict[str, Floats] | None, houses: Sequence[House], walks: int, seed: int
+) -> list[NavigationScore]:
+    """Walks of a policy, as many in each house; None = of the guide that knows the houses.
+
+    A walk ends where the body takes itself to be within 0.3 m of its goal.
+    """
+    environment = NavigationEnv(houses)
+    return [
+        NavigationScore(
+            one.info["house"],
+            one.info["distance_m"] <= SUCCESS_M,
+            one.info["shortest_m"],
+            one.info["walked_m"],
+            len(one.acts),
+        )
+        for one in played(environment, NAVIGATION, weights, len(houses), walks, seed)
+    ]
+
+
+def score_table(walks: Sequence[NavigationScore]) -> str:
+    """A line for each house, and one for all."""
+    lines = []
+    for name in (*dict.fromkeys(walk.house for walk in walks), "all"):
+        of_it = [walk for walk in walks if name in (walk.house, "all")]
+        there = [walk for walk in of_it if walk.arrived]
+        ratio = np.mean([w.walked_m / w.shortest_m for w in there]) if there else float("nan")
+        share = len(there) / len(of_it)
+        lines.append(
+            f"{name}: {len(there)} of {len(of_it)} arrived ({share:.2f}), "
+            f"{ratio:.2f} of the shortest way where they did"
+        )
+    return "\n".join(lines)

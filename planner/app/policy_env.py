@@ -1,16 +1,17 @@
-"""What environments of policies share: houses by turns, and the form of observations."""
+"""What environments of policies share: houses by turns, observations, episodes for scores."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from planner.skills.policy.space import CELLS, Bytes, Floats, PolicySpace
+from planner.skills.policy.policy_file import CELLS, Bytes, Floats, PolicySpace, scores
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
@@ -110,3 +111,51 @@ class PolicyEnv(gymnasium.Env[PolicyObservation, np.int64]):
         if world is None:
             world = self._worlds[house.name] = DepthWorld(house, self._kind, self._camera, CELLS)
         return world
+
+
+# Episodes that a policy plays in houses, to score it.
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """One episode.
+
+    Attributes:
+        done: whether the environment says that the task is done.
+        acts: the numbers of the acts.
+        info: the environment's, at the end.
+    """
+
+    done: bool
+    acts: tuple[int, ...]
+    info: dict[str, Any]
+
+
+def played(
+    environment: PolicyEnv,
+    space: PolicySpace,
+    weights: dict[str, Floats] | None,
+    houses: int,
+    episodes: int,
+    seed: int,
+) -> Iterator[Played]:
+    """As many episodes in each of the first houses; weights None = of the guide.
+
+    Of a policy's scores the environment chooses the act.
+    """
+    environment.reset(seed=seed)
+    for number in range(houses):
+        for _ in range(episodes):
+            seen, info = environment.reset(options={"house": number})
+            acts: list[int] = []
+            done, truncated = False, False
+            while not done and not truncated:
+                if weights is None:
+                    act = environment.guided()
+                else:
+                    features = seen["features"][None]
+                    layers = space.layers_of(seen["map"][None], features)  # type: ignore[arg-type]
+                    act = environment.chosen(scores(weights, layers, features)[0])  # type: ignore[arg-type]
+                seen, _, done, truncated, info = environment.step(act)  # type: ignore[arg-type]
+                acts.append(act)
+            yield Played(done, tuple(acts), info)

@@ -10,20 +10,19 @@ from pathlib import Path
 
 from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
-from planner.houses.ways import Move, Point
+from planner.houses.marks import Move, Point
 from planner.narrator import story
-from planner.narrator.paths import MIN_STEP_M
-from planner.narrator.picture import Moment, draw_run, save
-from planner.parts.calls import acted_as
+from planner.narrator.picture import MIN_STEP_M, Moment, draw_run, save
+from planner.parts.kinds import acted_as
 from planner.planning.planner import AgentResult, Context, Decision, Planner
-from planner.planning.session_world import Event
-from planner.world.entity import OperationKind
+from planner.planning.session import Event
+from planner.world.belief import OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.instruct import one_line
 from planner.world.observation import RgbImage
 from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.topics import one_line
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.kinematic import KinematicBackend
 

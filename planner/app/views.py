@@ -16,9 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from planner.houses.clutter import ObjectRequest, place_objects, scatter
-from planner.houses.generator import generate_house
-from planner.houses.shipped import recipes
-from planner.training.detector_samples import classes_in_pictures
+from planner.houses.generator import generate_house, recipes
+from planner.training.detector import classes_in_pictures
 from planner.training.frames import (
     FrameRecord,
     FurnitureTruth,
@@ -44,8 +43,7 @@ from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.sensing import camera_on_base
-from sim_bridge.embedded.views import View, intrinsics_of
+from sim_bridge.embedded.sensing import View, camera_on_base, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 
 FIRST_SEED = 100_000

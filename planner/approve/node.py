@@ -21,18 +21,16 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image
 
-from planner.approve.cli import ApproveRequest
-from planner.approve.question import Answer, Place, Question, parse_answer
-from planner.exit_status import EXIT_FAILED, EXIT_OK
+from planner.approve.cli import Answer, ApproveRequest, Place, Question, parse_answer
 from planner.network import confine
-from planner.ros import images, qos
-from planner.ros.checked_subscription import listen
-from planner.ros.client_node import client_node
+from planner.ros import conversions, qos
+from planner.ros.clients import client_node
 from planner.ros.conversions import header, point_m, point_message
 from planner.ros.guard import GuardedExecutor
-from planner.ros.world_clock import WorldClock
+from planner.ros.subscriptions import WorldClock, listen
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
+from planner.supervision import EXIT_FAILED, EXIT_OK
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import stamp_seconds
@@ -166,7 +164,7 @@ class _ApproveClient:
             raise PlannerError("--picture: the picture did not arrive with the question")
         message = self._picture_of(question)
         try:
-            Picture.fromarray(images.rgb_array(message)).save(path)
+            Picture.fromarray(conversions.rgb_array(message)).save(path)
         except (OSError, ValueError) as error:
             raise PlannerError(f"--picture: {path}: {error}") from None
         _print(f"  picture in {path}")

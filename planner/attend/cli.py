@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 
-from planner import namespace
+from planner import environment
 from planner.environment import ros_environment
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `planner attend`."""
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="for example agent_0")
-    namespace.add_argument(parser)
+    environment.add_argument(parser)
     parser.add_argument(
         "--skills",
         action="store_true",

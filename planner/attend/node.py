@@ -9,14 +9,14 @@ from collections.abc import Sequence
 import rclpy
 from rclpy.signals import SignalHandlerOptions
 
-from planner.exit_status import EXIT_OK
-from planner.interrupts import termination_requested
+from planner.command_line import termination_requested
 from planner.network import confine
-from planner.ros.client_node import client_node
+from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
+from planner.supervision import EXIT_OK
 from planner.world.errors import PlannerError
 
 POLL_S = 0.2

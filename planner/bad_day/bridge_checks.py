@@ -7,21 +7,23 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import (
+    GAVE_UP,
     LIMIT_S,
     SLACK_S,
     Cause,
     ClockSetBack,
+    Motion,
+    Request,
     Revocation,
+    Sample,
     cut_off_s,
     permissions,
     unpermitted_motions,
 )
-from planner.bad_day.records import GAVE_UP, Request
 from planner.bad_day.schedule import Schedule
-from planner.exit_status import EXIT_CONFIGURATION, EXIT_OK
+from planner.bad_day.trial import Check, Outcome, Violation
+from planner.supervision import EXIT_CONFIGURATION, EXIT_OK
 
 # motion.speed_m_s of config/safety.yaml, plus a margin for time steps and rounding.
 MAX_SPEED_M_S = 0.55

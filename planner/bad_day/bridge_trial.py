@@ -12,17 +12,13 @@ import time
 from functools import partial
 from pathlib import Path
 
-from planner.bad_day.base_trial import Assignment, BaseTrial
 from planner.bad_day.bridge_checks import Evidence, Recovery, back_s, judge_run
-from planner.bad_day.calls.node import Operator
 from planner.bad_day.harness import ANSWER_S, READY_S, Faults, RobotHarness
-from planner.bad_day.motion import joined
-from planner.bad_day.outcome import Outcome
-from planner.bad_day.permission import Cause, Revocation, truncated
+from planner.bad_day.permission import Cause, Request, Revocation, joined, read_records, truncated
 from planner.bad_day.processes import Program, ProgramSpec
-from planner.bad_day.records import Request, read_records
-from planner.bad_day.schedule import Event, Fault, Form
-from planner.bad_day.timeline import Timeline
+from planner.bad_day.schedule import Event, Fault, Form, Timeline
+from planner.bad_day.trial import Assignment, BaseTrial, Outcome
+from planner.bad_day.watching.node import Operator
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 

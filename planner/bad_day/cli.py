@@ -12,7 +12,6 @@ from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
 
-from planner.bad_day.outcome import Outcome
 from planner.bad_day.schedule import (
     BRIDGE_FORMS,
     OUTAGES,
@@ -22,9 +21,9 @@ from planner.bad_day.schedule import (
     make_schedule,
     outage_schedule,
 )
-from planner.bad_day.table import line, repeat_command, table
+from planner.bad_day.trial import Outcome, line, repeat_command, table
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_FAILED, EXIT_OK
+from planner.supervision import EXIT_FAILED, EXIT_OK
 from planner.world.errors import PlannerError
 
 DEFAULT_RUNS = 30

@@ -1,18 +1,36 @@
-"""Interface to the robot under test, an emulated Spot or a simulator."""
+"""Interface to the robot under test, an emulated Spot or a simulator, and its safety rules."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol, Self
+from typing import Any, Protocol, Self
 
-from planner.bad_day.calls.node import Operator
-from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.permission import ClockSetBack, Revocation
-from planner.bad_day.records import Request
+from planner.bad_day.permission import ClockSetBack, Motion, Request, Revocation, Sample
 from planner.bad_day.schedule import ENABLING, RECOVERY, Event
+from planner.bad_day.watching.node import Operator
 from planner.world.errors import PlannerError
 from planner.world.house import House
+
+# The safety rules used under fault injection.
+
+
+def safety_rules(overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """As config/safety.yaml, but without approvals, and the robot sits down sooner.
+
+    A simulator requires heartbeats too, so that a silent client has an effect there.
+    """
+    return {
+        "version": 1,
+        "approval": {"where": "never"},
+        "people": {"where": "never"},
+        "executive": {"where": "always"},
+        # The emulator renders its pictures on the same CPU.
+        "timeouts": {"image_s": 3.0},
+        "keepalive": {"warn_after_s": 1.0, "motors_off_after_s": 3.0},
+        **overrides,
+    }
+
 
 READY_S, ANSWER_S = 40.0, 20.0
 # Of a client's goals, unless the robot is slower.

@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from planner.bad_day.calls.node import Operator
-from planner.bad_day.domains import reserve_domain
 from planner.bad_day.hostile.node import Attacker, begin_anew
+from planner.bad_day.processes import reserve_domain
+from planner.bad_day.watching.node import Operator
 from planner.world.errors import PlannerError
 
 EPISODE = "demo_dinner"

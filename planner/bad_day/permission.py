@@ -1,15 +1,137 @@
-"""When the robot is permitted to move, derived from the clients' records, not from the bridge's."""
+"""When a robot may move, by its clients' records, and when it moved; both as samples in time."""
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
+from itertools import pairwise
 from types import MappingProxyType
 
-from planner.bad_day.motion import Motion, joined
-from planner.bad_day.records import Request
+# Samples of a robot's state, and the motions derived from them.
+
+# Smaller changes between two steps are rounding.
+_STILL_M, _STILL_RAD = 1e-4, 1e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """The robot after one step; `at_s` is this machine's wall-clock time, `owner` of its lease."""
+
+    at_s: float
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    arm: tuple[float, float, float]
+    powered: bool
+    posture: str
+    linear_m_s: float
+    owner: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Motion:
+    """A motion of base or arm; `metres` is the distance the base covered."""
+
+    begins_s: float
+    ends_s: float
+    metres: float
+    base: bool
+
+
+def moving(samples: Sequence[Sample]) -> list[Motion]:
+    """Every step in which base or arm moved, oldest first."""
+    found: list[Motion] = []
+    for before, after in pairwise(samples):
+        metres = math.dist((before.x_m, before.y_m), (after.x_m, after.y_m))
+        turned = abs(math.remainder(after.yaw_rad - before.yaw_rad, math.tau)) > _STILL_RAD
+        base = metres > _STILL_M or turned
+        arm = any(abs(a - b) > _STILL_RAD for a, b in zip(before.arm, after.arm, strict=True))
+        if base or arm:
+            found.append(Motion(before.at_s, after.at_s, metres, base))
+    return found
+
+
+def joined(steps: Sequence[Motion], gap_s: float = 0.1) -> list[Motion]:
+    """Merges consecutive steps into one motion each."""
+    found: list[Motion] = []
+    for step in steps:
+        last = found[-1] if found else None
+        if last is not None and step.begins_s - last.ends_s <= gap_s:
+            metres, base = last.metres + step.metres, last.base or step.base
+            found[-1] = Motion(last.begins_s, step.ends_s, metres, base)
+        else:
+            found.append(step)
+    return found
+
+
+# Requests to the bridge and their outcomes, as JSON lines in the logs of its clients.
+
+# Marks the lines of a client's log that are records.
+RECORD_PREFIX = "@record "
+# The outcome of a goal whose result never came.
+GAVE_UP = "client gave up"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request; times are wall-clock time, `outcome` is empty until it has ended."""
+
+    client: str
+    number: int
+    kind: str  # goal or service
+    name: str
+    sent_s: float
+    ended_s: float | None = None
+    outcome: str = ""
+    success: bool = False
+
+    def log_line(self) -> str:
+        """The record as a line of a log."""
+        return RECORD_PREFIX + json.dumps(asdict(self))
+
+
+def read_records(log: str) -> list[Request]:
+    """The requests in a client's log, each in its latest state."""
+    found: dict[int, Request] = {}
+    for line in log.splitlines():
+        if line.startswith(RECORD_PREFIX):
+            try:
+                record = Request(**json.loads(line.removeprefix(RECORD_PREFIX)))
+            except ValueError:
+                # The client was killed while writing this line.
+                continue
+            found[record.number] = record
+    return list(found.values())
+
+
+def ended(request: Request, at_s: float, outcome: str, *, success: bool) -> Request:
+    """The request with its outcome."""
+    return replace(request, ended_s=at_s, outcome=outcome, success=success)
+
+
+# Monotonic simulated time, for comparisons across restarts of the simulator's bridge.
+
+# How far the stamps of two topics may differ, and the gap put between two worlds.
+_BACK_S, _BETWEEN_WORLDS_S = 1.0, 100.0
+
+
+class WorldTime:
+    """Detects new worlds by their stamps: one well behind the newest begins another world."""
+
+    def __init__(self) -> None:
+        self._newest_s = self._earlier_worlds_s = 0.0
+
+    def of(self, stamp_s: float) -> float:
+        """Monotonic time of a stamp, seconds; different worlds are at least 99 s apart."""
+        if stamp_s < self._newest_s - _BACK_S:
+            self._earlier_worlds_s += self._newest_s + _BETWEEN_WORLDS_S
+            self._newest_s = stamp_s
+        self._newest_s = max(self._newest_s, stamp_s)
+        return self._earlier_worlds_s + stamp_s
+
 
 # Motion may go on for this long after the last sign of life of client, bridge or link, or after
 # permission was revoked.

@@ -1,24 +1,303 @@
-"""Processes that a run starts, throttles and kills, forked from a single-threaded process."""
+"""What a run takes of its machine: processes, ROS domains, shared memory, a disk, a link."""
 
 from __future__ import annotations
 
+import fcntl
+import heapq
+import itertools
 import multiprocessing
 import os
+import random
+import re
+import select
+import shutil
 import signal
+import struct
 import subprocess
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.shared_memory import segments_of
+from planner.ros.domain_lock import DomainLock
 from planner.warm_start import become
+from planner.world.errors import PlannerError
+from planner.world.sqlite_file import ClosedOnExit
+
+# Shared-memory segments of the middleware that killed processes leave behind, a megabyte each.
+#
+# Nothing else unlinks them, so a thousand runs would fill the memory.
+
+_SEGMENT = re.compile(r"/dev/shm/fastdds_[0-9a-f]{16}\b")  # noqa: S108 - where it makes them
+
+
+def segments_of(pid: int) -> set[Path]:
+    """The segments that a process has mapped, its own and those of its peers."""
+    try:
+        maps = Path(f"/proc/{pid}/maps").read_text()
+    except OSError:
+        return set()
+    return {Path(found) for found in _SEGMENT.findall(maps)}
+
+
+def unlink_unused(segments: Iterable[Path]) -> None:
+    """Unlinks segments that no process maps any more, with their lock files."""
+    left = set(segments)
+    for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed
+        if left and name.isdigit():
+            left -= segments_of(int(name))
+    for segment in left:
+        for path in (segment, segment.with_name(f"{segment.name}_el")):
+            with suppress(OSError):
+                path.unlink()
+
+
+# Reserves ROS domains that no other run on this machine uses.
+
+# Higher domains collide with the ephemeral ports of Linux.
+_DOMAINS = range(1, 102)
+# Least recently used first, so that peers have forgotten participants killed there.
+_NEXT = itertools.count(os.getpid())
+
+
+@contextmanager
+def reserve_domain() -> Iterator[int]:
+    """Reserves a domain for the `with` block; integration tests use the same locks.
+
+    Raises:
+        PlannerError: if all are reserved.
+    """
+    folder = Path(tempfile.gettempdir()) / "planner-ros-domains"
+    folder.mkdir(mode=0o777, exist_ok=True)
+    for _ in _DOMAINS:
+        number = _DOMAINS[next(_NEXT) % len(_DOMAINS)]
+        with (folder / str(number)).open("w") as lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                # A bridge started without such a lock may be running in it.
+                DomainLock(number).close()
+            except (BlockingIOError, PlannerError):
+                continue
+            yield number
+            return
+    raise PlannerError(f"all ROS domains are in use; see {folder}")
+
+
+# A small disk for the output of a run, which can be filled up.
+
+_SIZE_MB = 400
+_BLOCK = b"\0" * (1 << 20)
+
+
+class SmallDisk:
+    """A tmpfs at a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Mounts it.
+
+        Raises:
+            PlannerError: if this machine does not allow it.
+        """
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+        words = ["mount", "-t", "tmpfs", "-o", f"size={_SIZE_MB}m", "bad-day", str(folder)]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise PlannerError(f"cannot mount a small disk: {done.stderr.strip()}")
+        self._ballast = folder / "ballast"
+
+    def fill(self) -> None:
+        """Fills it to the last byte."""
+        with suppress(OSError), self._ballast.open("wb", buffering=0) as file:
+            while file.write(_BLOCK):
+                pass
+
+    def empty(self) -> None:
+        """Frees the space again."""
+        self._ballast.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Unmounts it, with everything on it."""
+        subprocess.run(["umount", "-l", str(self.folder)], capture_output=True, check=False)
+
+
+# Two network namespaces joined by a link that delays, loses and reorders Ethernet frames.
+#
+# Each end is a TAP device; a thread of this process forwards frames between them. It carries real
+# UDP, TCP and DDS without the kernel's netem, which many kernels lack. It needs root, /dev/net/tun
+# and the program `ip`.
+
+_TUN = Path("/dev/net/tun")
+# TUNSETIFF, IFF_TAP and IFF_NO_PI of linux/if_tun.h: whole Ethernet frames without a header.
+_TUNSETIFF = 0x400454CA
+_IFF_TAP, _IFF_NO_PI = 0x0002, 0x1000
+_FRAME_BYTES = 1 << 16
+_FAR_AHEAD_S = 0.2
+# Frames beyond this are dropped, as on a real link that is slower than the sender.
+_MAX_QUEUED_FRAMES = 20_000
+_COUNTER = itertools.count()
+
+
+@dataclass(frozen=True, slots=True)
+class PacketFaults:
+    """Faults of the link, the same in both directions."""
+
+    round_trip_s: float = 0.0
+    # Uniformly distributed and independent for each frame, so frames overtake one another.
+    jitter_s: float = 0.0
+    # Fractions of frames.
+    loss: float = 0.0
+    reordered: float = 0.0
+    # Additional delay of a reordered frame.
+    reordered_by_s: float = 0.05
+    stalled: bool = False
+
+
+class End:
+    """One end: a namespace of its own with one interface and the loopback."""
+
+    def __init__(self, namespace: str, device: str, address: str) -> None:
+        self.namespace, self.device, self.address = namespace, device, address
+
+    def inside(self, *words: str) -> list[str]:
+        """A command line that runs `words` at this end."""
+        return ["ip", "netns", "exec", self.namespace, *words]
+
+    def set_up(self) -> int:
+        """Makes the namespace and its interface; returns the descriptor of its frames.
+
+        Raises:
+            PlannerError: if this machine does not allow it.
+        """
+        _ip("netns", "add", self.namespace)
+        try:
+            frames = os.open(_TUN, os.O_RDWR | os.O_NONBLOCK)
+        except OSError as error:
+            raise PlannerError(f"cannot create a packet link: {_TUN}: {error}") from None
+        try:
+            request = struct.pack("16sH22x", self.device.encode(), _IFF_TAP | _IFF_NO_PI)
+            fcntl.ioctl(frames, _TUNSETIFF, request)
+        except OSError as error:
+            os.close(frames)
+            raise PlannerError(f"cannot create a packet link: {error}") from None
+        _ip("link", "set", self.device, "netns", self.namespace)
+        for words in (
+            ("address", "add", f"{self.address}/24", "dev", self.device),
+            ("link", "set", self.device, "up"),
+            ("link", "set", "lo", "up"),
+            # Discovery is multicast.
+            ("route", "add", "224.0.0.0/4", "dev", self.device),
+        ):
+            _ip("-n", self.namespace, *words)
+        return frames
+
+
+class PacketLink(ClosedOnExit):
+    """Two ends and the faulty link between them; `faults` may be changed while it runs."""
+
+    def __init__(self, faults: PacketFaults | None = None, seed: int = 0) -> None:
+        """Makes both namespaces.
+
+        Raises:
+            PlannerError: if this machine does not allow it, and why.
+        """
+        if shutil.which("ip") is None:
+            raise PlannerError("cannot create a packet link: `ip` is missing (apt: iproute2)")
+        self.faults = faults or PacketFaults()
+        self.counts: Counter[str] = Counter()
+        self._random = random.Random(seed)
+        self._held: list[tuple[float, int, int, bytes]] = []
+        self._numbers = itertools.count()
+        # Interface names have at most 15 characters; 198.18.0.0/15 is reserved for network tests.
+        number = f"{os.getpid() % 0x100000:x}-{next(_COUNTER)}"
+        base = f"198.19.{os.getpid() % 256}"
+        self.near = End(f"bad-near-{number}", f"badN{number}", f"{base}.1")
+        self.far = End(f"bad-far-{number}", f"badF{number}", f"{base}.2")
+        self._frames: list[int] = []
+        self._wake, self._waker = os.pipe()
+        self._thread = threading.Thread(target=self._forward, name="packet link", daemon=True)
+        try:
+            for end in (self.near, self.far):
+                self._frames.append(end.set_up())
+        except PlannerError:
+            self._take_down()
+            raise
+        self._thread.start()
+
+    def close(self) -> None:
+        """Removes the link and both namespaces; no process may be running in them."""
+        os.write(self._waker, b"x")
+        self._thread.join(5.0)
+        self._take_down()
+
+    def _take_down(self) -> None:
+        for each in (*self._frames, self._wake, self._waker):
+            os.close(each)
+        for end in (self.near, self.far):
+            words = ["ip", "netns", "delete", end.namespace]
+            subprocess.run(words, capture_output=True, check=False)
+
+    # In a thread of its own
+
+    def _forward(self) -> None:
+        others = {self._frames[0]: self._frames[1], self._frames[1]: self._frames[0]}
+        while True:
+            ready, _, _ = select.select([*self._frames, self._wake], [], [], self._wait_s())
+            if self._wake in ready:
+                return
+            for each in ready:
+                self._receive(each, others[each])
+            self._deliver()
+
+    def _wait_s(self) -> float:
+        if not self._held or self.faults.stalled:
+            return _FAR_AHEAD_S
+        return min(max(0.0, self._held[0][0] - time.monotonic()), _FAR_AHEAD_S)
+
+    def _receive(self, source: int, target: int) -> None:
+        faults, rng = self.faults, self._random
+        while True:
+            try:
+                frame = os.read(source, _FRAME_BYTES)
+            except BlockingIOError:
+                return
+            self.counts["sent"] += 1
+            if rng.random() < faults.loss or len(self._held) >= _MAX_QUEUED_FRAMES:
+                self.counts["lost"] += 1
+                continue
+            wait_s = faults.round_trip_s / 2 + faults.jitter_s * rng.random()
+            if rng.random() < faults.reordered:
+                self.counts["reordered"] += 1
+                wait_s += faults.reordered_by_s
+            due = (time.monotonic() + wait_s, next(self._numbers), target, frame)
+            heapq.heappush(self._held, due)
+
+    def _deliver(self) -> None:
+        now_s = time.monotonic()
+        while self._held and not self.faults.stalled and self._held[0][0] <= now_s:
+            _, _, target, frame = heapq.heappop(self._held)
+            try:
+                os.write(target, frame)
+            except OSError:
+                # An interface that is full or down drops frames.
+                self.counts["lost"] += 1
+
+
+def _ip(*words: str) -> None:
+    done = subprocess.run(["ip", *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise PlannerError(
+            f"cannot create a packet link: ip {' '.join(words)}: {done.stderr.strip()}"
+        )
+
 
 # How often a throttled process is stopped and continued.
 _PERIOD_S = 0.1

@@ -12,12 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.calls.node import Operator
-from planner.bad_day.harness import READY_S, Faults, enable
-from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.safety_rules import safety_rules
+from planner.bad_day.harness import READY_S, Faults, enable, safety_rules
+from planner.bad_day.permission import Motion, Sample
 from planner.bad_day.schedule import SERVERS, Event, Fault, Schedule
-from planner.bad_day.watching.node import RobotWatcher
+from planner.bad_day.watching.node import Operator, RobotWatcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from sim_bridge.opening import bare_episode, default_house

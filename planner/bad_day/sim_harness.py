@@ -8,12 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.calls.node import Operator
-from planner.bad_day.harness import GOAL_TIMEOUT_S, READY_S, Faults
-from planner.bad_day.motion import Motion, Sample
-from planner.bad_day.safety_rules import safety_rules
+from planner.bad_day.harness import GOAL_TIMEOUT_S, READY_S, Faults, safety_rules
+from planner.bad_day.permission import Motion, Sample
 from planner.bad_day.schedule import RECOVERY, Event
-from planner.bad_day.watching.node import Watcher
+from planner.bad_day.watching.node import Operator, Watcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from sim_bridge.opening import default_house

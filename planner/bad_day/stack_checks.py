@@ -8,23 +8,23 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bad_day.motion import Motion, joined
-from planner.bad_day.outcome import Check, Outcome, Violation
 from planner.bad_day.permission import (
     ARM_LIMIT_S,
     LIMIT_S,
     SLACK_S,
     UNREACHABLE,
+    Motion,
+    Request,
     Revocation,
     cut_off_s,
+    joined,
 )
-from planner.bad_day.records import Request
 from planner.bad_day.schedule import Event, Fault, Schedule
-from planner.exit_status import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from planner.bad_day.trial import Check, Outcome, Violation
 from planner.replay.bag import Bag, read_bag
-from planner.replay.bag_check import check_bag
-from planner.replay.gaps import SequenceGaps
-from planner.replay.judging import recordings
+from planner.replay.judging import check_bag, recordings
+from planner.replay.storage import SequenceGaps
+from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.world.errors import PlannerError
 
 # Simulated seconds: the watcher's clock is the stamp of the last state it received.

@@ -14,20 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planner.bad_day.base_trial import Assignment, BaseTrial
-from planner.bad_day.calls.node import Operator
-from planner.bad_day.harness import GOAL_TIMEOUT_S
+from planner.bad_day.harness import GOAL_TIMEOUT_S, safety_rules
 from planner.bad_day.model_server import ModelServer
-from planner.bad_day.outcome import Outcome
-from planner.bad_day.permission import Cause, Revocation
-from planner.bad_day.processes import Program, ProgramSpec
-from planner.bad_day.records import read_records
-from planner.bad_day.safety_rules import safety_rules
-from planner.bad_day.schedule import SUPERVISOR, Event, Fault, Form, Schedule
-from planner.bad_day.small_disk import SmallDisk
+from planner.bad_day.permission import Cause, Revocation, read_records
+from planner.bad_day.processes import Program, ProgramSpec, SmallDisk
+from planner.bad_day.schedule import SUPERVISOR, Event, Fault, Form, Schedule, Timeline
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
-from planner.bad_day.timeline import Timeline
-from planner.bad_day.watching.node import Watcher
+from planner.bad_day.trial import Assignment, BaseTrial, Outcome
+from planner.bad_day.watching.node import Operator, Watcher
 from planner.up import find_executable
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir

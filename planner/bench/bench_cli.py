@@ -1,28 +1,116 @@
-"""`planner bench memory`: scores memory updaters on simulated tours."""
+"""`planner bench memory`: scores memory updaters on simulated tours, and plots the scores."""
 
 from __future__ import annotations
 
 import argparse
+import colorsys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from PIL import Image, ImageDraw, ImageFont
+
 from planner.app.drawing_backends import add_backend_flags, check_draws
-from planner.app.true_classes import TrueClasses
-from planner.bench.curves import draw_curves
-from planner.bench.memory_bench import HouseScore, MakeUpdater, as_json, score_house, table
-from planner.houses.shipped import recipes
+from planner.app.house_tour import TrueClasses
+from planner.bench.memory_bench import HouseScore, MakeUpdater, Point, as_json, score_house, table
+from planner.houses.generator import recipes
 from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
 from planner.memory.updater import MemoryUpdater
-from planner.parts.flags import add_option_flags, read_option_flags
+from planner.parts.catalog import add_option_flags, read_option_flags
 from planner.parts.kinds import UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from sim_bridge.backend import Backend
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
+
+# Colours of the lines of a plot: as many as there are lines, no two alike.
+
+# Two values in turn, so that neighbours of many hues differ in brightness as well.
+_VALUES = (0.72, 0.5)
+
+
+def line_colours(count: int) -> tuple[tuple[int, int, int], ...]:
+    """`count` different colours (red, green, blue, 0 to 255): hues at equal distances."""
+    found = []
+    for number in range(count):
+        value = _VALUES[number % len(_VALUES)] if count > 6 else _VALUES[0]
+        red, green, blue = colorsys.hsv_to_rgb(number / count, 0.85, value)
+        found.append((round(255 * red), round(255 * green), round(255 * blue)))
+    return tuple(found)
+
+
+# Plots a memory's scores over a tour.
+
+_SIZE, _MARGIN_PX = (900, 320), 46
+_INK, _PAPER, _GRID = (30, 30, 30), (255, 255, 255), (222, 222, 222)
+_CHARTS = ("precision", "recall", "hallucinations")
+
+
+def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
+    """One chart each for precision, recall and hallucinations, a line for each tour of a house.
+
+    Each updater has a colour of its own.
+    """
+    width, height = _SIZE
+    sheet = Image.new("RGB", (width, height * len(_CHARTS)), _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    font = ImageFont.load_default(13)
+    updaters = list(dict.fromkeys(score.updater for score in scores))
+    colours = dict(zip(updaters, line_colours(len(updaters)), strict=True))
+    last_s = max((p.stamp_s for s in scores for p in s.curve), default=1.0) or 1.0
+    for number, measure in enumerate(_CHARTS):
+        top = number * height
+        max_value = _maximum(scores, measure)
+        _frame(draw, font, top, measure, max_value, last_s)
+        for score in scores:
+            colour = colours[score.updater]
+            line = [_place(p, measure, top, max_value, last_s) for p in score.curve]
+            known = [point for point in line if point is not None]
+            if len(known) > 1:
+                draw.line(known, fill=colour, width=2)
+        for index, updater in enumerate(updaters):
+            place = (width - 180, top + 8 + 16 * index)
+            draw.text(place, updater, fill=colours[updater], font=font)
+    return sheet
+
+
+def _maximum(scores: Sequence[HouseScore], measure: str) -> float:
+    if measure != "hallucinations":
+        return 1.0
+    return float(max((p.hallucinations for s in scores for p in s.curve), default=1) or 1)
+
+
+def _place(
+    point: Point, measure: str, top: int, max_value: float, last_s: float
+) -> tuple[float, float] | None:
+    value: float | None = getattr(point, measure)
+    if value is None:
+        return None
+    width, height = _SIZE
+    x = _MARGIN_PX + point.stamp_s / last_s * (width - 2 * _MARGIN_PX)
+    y = top + height - _MARGIN_PX - value / max_value * (height - 2 * _MARGIN_PX)
+    return x, y
+
+
+def _frame(
+    draw: ImageDraw.ImageDraw,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    top: int,
+    measure: str,
+    max_value: float,
+    last_s: float,
+) -> None:
+    width, height = _SIZE
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        y = top + height - _MARGIN_PX - share * (height - 2 * _MARGIN_PX)
+        draw.line([(_MARGIN_PX, y), (width - _MARGIN_PX, y)], fill=_GRID)
+        draw.text((6, y - 8), f"{share * max_value:g}"[:5], fill=_INK, font=font)
+    draw.text((_MARGIN_PX, top + 8), measure, fill=_INK, font=font)
+    draw.text((width - 2 * _MARGIN_PX, top + height - 30), f"{last_s:.0f} s", fill=_INK, font=font)
+
 
 REFERENCE = "privileged"
 

@@ -17,15 +17,22 @@ from pydantic import TypeAdapter
 from planner.app.house_tour import AGENT, tour, tour_episode
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.memory.memory import Memory
-from planner.memory.scores import Interval, interval, variants
-from planner.memory.truth_scores import TrueThings, placed_things, score_truth, true_things
+from planner.memory.scores import (
+    Interval,
+    TrueThings,
+    interval,
+    placed_things,
+    score_truth,
+    true_things,
+    variants,
+)
 from planner.memory.updater import MemoryUpdater
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Backend
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 
 _MOVED_SHARE = 0.2
 _ENTITY = TypeAdapter(Entity)

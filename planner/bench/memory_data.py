@@ -13,18 +13,24 @@ from planner.app.embedded_run import run_embedded
 from planner.app.run_options import RunOptions
 from planner.evaluation.language import read_evaluation
 from planner.memory.entity_list import EntityList, Provenance
-from planner.memory.epm_prompt import model_image, update_prompt, view_points
 from planner.memory.memory import Memory
 from planner.memory.operations import CoordinateFrame, to_pixel, write
 from planner.memory.updater import Operation
+from planner.memory.vlm import model_image, update_prompt, view_points
 from planner.planning.expert.expert import Expert
-from planner.planning.session_world import Event
-from planner.training.conversations import Sample, write_balanced, write_samples
-from planner.training.epm_labels import LabelRules, kind_of, labels, phantom
+from planner.planning.session import Event
 from planner.training.frames import Manifest, missing_shards, write_manifest
-from planner.world.belief import Source
+from planner.training.vision_tuning import (
+    LabelRules,
+    Sample,
+    kind_of,
+    labels,
+    phantom,
+    write_balanced,
+    write_samples,
+)
+from planner.world.belief import OperationKind, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -34,7 +40,7 @@ from planner.world.skill import SkillCall
 from planner.world.states import default_states
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.kinematic import KinematicBackend
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 
 AGENT, CAMERA = "agent_0", "hand"
 

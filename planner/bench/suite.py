@@ -39,7 +39,7 @@ def shipped(folder: str) -> list[Path]:
 
 def packed(name: str) -> list[Path]:
     """The episodes of a shipped pack, config/suites/NAME.json.gz, for `SuitePart.places`."""
-    from planner.episodes.pack import unpacked
+    from planner.episodes.episode_file import unpacked
     from planner.world.share import config_dir
 
     return [unpacked(config_dir() / "suites" / f"{name}.json.gz")]

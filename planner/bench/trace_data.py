@@ -13,24 +13,20 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run_options import RunOptions
-from planner.bench.runs.house_caches import clear_house_caches
-from planner.bench.runs.models import Models
+from planner.bench.runs.manifest import SuiteEpisode, find_suite
+from planner.bench.runs.models import Models, clear_house_caches
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import SuiteEpisode, find_suite
 from planner.bench.runs.worker import acting_agents
-from planner.models.trace import ignore_call
+from planner.models.caller import ignore_call
 from planner.parts.option import OptionValue
-from planner.planning.learned.weights import read_planner
+from planner.planning.learned.chooser import read_planner
+from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import make_planner
-from planner.training.traces.demonstrator import Demonstrator, ExplorationRule
-from planner.training.traces.folder import TraceFolder, TraceManifest
-from planner.training.traces.guard import check_is_training
-from planner.training.traces.practice import Practice
-from planner.training.traces.record import Provenance, Trace
-from planner.training.traces.recorder import TraceRecorder
+from planner.training.traces.demonstrator import Demonstrator, ExplorationRule, Practice
+from planner.training.traces.folder import TraceFolder, TraceManifest, check_is_training
+from planner.training.traces.record import Provenance, Trace, TraceRecorder
 from planner.training.traces.rules import TraceRules, improved
 from planner.world.errors import PlannerError
 from planner.world.files import read_bytes

@@ -16,8 +16,8 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from planner.network import confine
-from planner.parts.calls import parse_call
-from planner.ros.client_node import client_node
+from planner.parts.kinds import parse_call
+from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
@@ -25,13 +25,13 @@ from planner.ros.skill_client import SkillClient
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
-from planner.world.closing import ClosedOnExit
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.errors import PlannerError
-from planner.world.hands import Hands
-from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import entity_record
 from planner.world.skill import CallError, SkillResult
+from planner.world.sqlite_file import ClosedOnExit
+from planner.world.topics import InstructionCode
+from planner.world.vocabulary import Hands
 
 _STOP = "stop"
 _WATCH_S = 0.1

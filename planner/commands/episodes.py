@@ -15,8 +15,8 @@ from planner.app.run_options import RunOptions
 from planner.episodes import cli
 
 if TYPE_CHECKING:
-    from planner.episodes.et_generation.task_world import TaskWorld
-    from planner.episodes.teach.middle import Moment
+    from planner.episodes.et_generation.plans import TaskWorld
+    from planner.episodes.start_state import Moment
     from planner.language.goal_form import Goal
     from planner.world.episode import Episode
     from planner.world.house import House
@@ -52,20 +52,20 @@ def _make_world(name: str) -> TaskWorld:
 
 
 def _find_middle(episode: Episode, house: House) -> Moment:
-    from planner.app.episode_middle import middle_of
+    from planner.app.bodily_task_world import middle_of
 
     return middle_of(episode, house)
 
 
 def _files_of_suite(name: str) -> list[Path]:
-    from planner.bench.runs.suites import suite_places
+    from planner.bench.runs.manifest import suite_places
 
     return suite_places(name)
 
 
 def _understand(text: str) -> Goal:
     """What the planner words understands of an instruction, without anybody to ask."""
-    from planner.planning.words.understanding import Ended, Unclear, understand
+    from planner.planning.understanding import Ended, Unclear, understand
     from planner.world.errors import PlannerError
 
     found = understand(text, ())
@@ -87,13 +87,12 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
     Raises:
         PlannerError: if the simulator cannot be used.
     """
-    from planner.app.prepared_run import prepare_run, usual_backend
+    from planner.app.embedded_run import prepare_run, usual_backend
     from planner.parts.kinds import BACKENDS
     from planner.planning.expert.expert import Expert
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
-    from sim_bridge.part import Drawn
-    from sim_bridge.registry import make_backend
+    from sim_bridge.part import Drawn, make_backend
 
     if backend and not BACKENDS.get(backend).simulated:
         raise PlannerError(f"--backend {backend}: expected a simulator")
@@ -117,7 +116,7 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
 
 def play_in_graph_world(path: Path) -> str:
     """Why an episode's reference plan does not meet its criteria in the graph world, or ""."""
-    from planner.app.reference_play import play_reference
+    from planner.app.task_worlds import play_reference
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
 
@@ -129,11 +128,11 @@ def play_in_graph_world(path: Path) -> str:
 
 def play_with_body(path: Path) -> str:
     """As `play_in_graph_world`, by skills and the robot's body on the embedded simulator."""
-    from planner.app import reference_body
+    from planner.app import bodily_task_world
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
 
     try:
-        return reference_body.play_with_body(*load_episode(path))
+        return bodily_task_world.play_with_body(*load_episode(path))
     except PlannerError as error:
         return f"it cannot be carried out: {error}"

@@ -1,28 +1,26 @@
-"""`planner train et-sft`: teaches a language model the questions of `et_agent` (ETPLAN-4.7)."""
+"""`planner train et-ranking` and `et-sft`: ET-Plan-Bench's models (docs/et_plan.md)."""
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
-from planner.bench.et_questions import PLANNER, QuestionCounts, questions_of, write_questions
-from planner.bench.runs.engine_choice import add_engine_flags, make_engine
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.engines import add_engine_flags, make_engine
+from planner.bench.runs.manifest import SuiteEpisode, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
+from planner.bench.runs.samples import PLANNER, QuestionCounts, questions_of, write_questions
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import SuiteEpisode, find_suite, jobs_of
 from planner.commands.planner_training import add_tuning, targets_of, tuning_of
-from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.episodes.et_generation.categories import HomeSplit, homes
 from planner.models.model_choice import absolute, model_forms
-from planner.training.chat_tuning import Trained, Tuned, tune_chats
-from planner.training.chats import read_chats
-from planner.training.model_ranking import rank_by_model
-from planner.training.ranking_houses import check_training_houses
-from planner.training.ranking_model import score_text
-from planner.training.ranking_samples import house_truth
+from planner.training.chat_tuning import Trained, Tuned, read_chats, tune_chats
+from planner.training.ranking_model import RankingData, make_ranking, rank_by_model, score_text
+from planner.training.ranking_scores import check_training_houses, house_truth
+from planner.training.ranking_training import RankingRecipe
 from planner.training.tuning import TuningProgress, TuningRecipe
 from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_episode
@@ -231,3 +229,49 @@ def _ignore(_row: Row, _count: int, _of: int) -> None:
 
 def _print(line: str) -> None:
     print(line, flush=True)
+
+
+# `planner train et-ranking` and `et-sft`: ET-Plan-Bench's small models (docs/et_plan.md).
+
+
+class Parsers(Protocol):
+    """Where subcommands are added."""
+
+    def add_parser(self, name: str, *, help: str) -> argparse.ArgumentParser:  # noqa: A002
+        """A new one."""
+
+
+def add_arguments(actions: Parsers) -> None:
+    """Declares the arguments of both."""
+    recipe, data = RankingRecipe(), RankingData()
+    ranking = actions.add_parser("et-ranking", help="ET-Plan-Bench's model of where things are")
+    ranking.add_argument("--out", type=Path, required=True, help="folder of model and scores")
+    ranking.add_argument(
+        "--more", type=int, default=data.more, help="generated houses besides the 34 of training"
+    )
+    ranking.add_argument(
+        "--house", action="append", default=[], help="a further house, name or file (repeatable)"
+    )
+    ranking.add_argument("--epochs", type=int, default=recipe.epochs)
+    ranking.add_argument("--rate", type=float, default=recipe.rate, help="highest learning rate")
+    ranking.add_argument("--seed", type=int, default=recipe.seed)
+    ranking.add_argument(
+        "--no-test", action="store_true", help="scores in the validation houses only"
+    )
+    add_et_sft(
+        actions.add_parser("et-sft", help="a language model that answers et_agent's questions")
+    )
+
+
+def _ranking(args: argparse.Namespace) -> int:
+    recipe = RankingRecipe(epochs=args.epochs, rate=args.rate, seed=args.seed)
+    data = RankingData(args.more, tuple(args.house), test=not args.no_test)
+    path = make_ranking(args.out, data, recipe, _print)
+    print(f"{path}: {path.stat().st_size / 1e6:.2f} MB")
+    return 0
+
+
+ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
+    "et-ranking": _ranking,
+    "et-sft": run_et_sft,
+}

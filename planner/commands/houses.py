@@ -42,7 +42,7 @@ def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
 
 
 def _mujoco(house: House, directory: Path, scenes: Path | None) -> str:
-    from sim_bridge.embedded.export import export_mujoco
+    from sim_bridge.embedded.scene import export_mujoco
 
     if scenes is not None:
         raise PlannerError("--scenes: MuJoCo shows a house of HSSD by our recipes only")
@@ -51,9 +51,8 @@ def _mujoco(house: House, directory: Path, scenes: Path | None) -> str:
 
 def _explore(house: House, output: Path | None) -> str:
     from planner.app.house_survey import survey
-    from planner.houses.drawing import draw_floor_plan
-    from planner.houses.explored import draw_explored
-    from planner.houses.map_frame import MapFrame
+    from planner.houses.drawing import draw_explored, draw_floor_plan
+    from planner.houses.label_layout import MapFrame
     from planner.narrator.picture import save
     from sim_bridge.embedded.backend import EmbeddedBackend
     from sim_bridge.embedded.options import default_options

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 
 from planner.houses.drawing import draw_floor_plan
-from planner.houses.map_frame import MapFrame
+from planner.houses.label_layout import MapFrame
+from planner.houses.marks import PlanMarker, RecordedMap, draw_surveyed
 from planner.houses.reporting import write_or_refuse
-from planner.houses.surveyed import PlanMarker, RecordedMap, draw_surveyed
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import write_house
 from sim_bridge.spot.layout import Annotated, blind_poses, check_layout, parse_layout
@@ -113,7 +113,7 @@ def _recorded(folder: Path, annotated: Annotated) -> RecordedMap:
         PlannerError: without the SDK.
     """
     try:
-        from sim_bridge.spot.graph_map import read_graph
+        from sim_bridge.spot.localisation import read_graph
     except ImportError as error:
         raise PlannerError(
             "--graph needs the Spot SDK: pip install -e '.[spot]' (see its licence)"

@@ -6,28 +6,37 @@ import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
-from planner.bench.runs.engine_choice import add_engine_flags, make_engine
-from planner.bench.runs.policy_rollouts import BenchRollouts, SettingsOf
+from planner.bench.runs.engines import add_engine_flags, make_engine
+from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, naming
 from planner.bench.runs.rows import ROWS_NAME, Row
+from planner.bench.runs.runner import BenchRollouts, SettingsOf
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
-from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, naming
-from planner.planning.learned.weights import shipped_planner
-from planner.training.chat_tuning import DDAFT, HD, MODEL, PARTNR, TARGETS, Trained, tune_chats
-from planner.training.chats import CHATS_ENDING, Chat, chats_of_traces, read_chats
-from planner.training.improvement.causal_learner import CausalLearner
-from planner.training.improvement.curve import CURVE
+from planner.planning.learned.chooser import shipped_planner
+from planner.training.chat_tuning import (
+    CHATS_ENDING,
+    DDAFT,
+    HD,
+    MODEL,
+    PARTNR,
+    TARGETS,
+    Chat,
+    Trained,
+    chats_of_traces,
+    read_chats,
+    tune_chats,
+)
+from planner.training.improvement.journal import CURVE
+from planner.training.improvement.learners import CausalLearner, NetworkLearner
 from planner.training.improvement.loop import Field, Learner, improve
-from planner.training.improvement.network_learner import NetworkLearner
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.training.improvement.samplers.ddaft import SoftmaxMode
-from planner.training.learned.chooser import ChooserProgress, ChooserRecipe
-from planner.training.learned.training import MODEL_FILE
+from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import read_traces
 from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe
 from planner.world.errors import PlannerError
-from planner.world.instruct import one_line
+from planner.world.topics import one_line
 
 NOTHING, PICTURE = "none", "curve.png"
 CAUSAL, NETWORK, NETWORK_PLANNER = "causal", "network", "learned"

@@ -19,6 +19,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _instructions(suites: Sequence[str]) -> Sequence[str]:
-    from planner.bench.runs.suites import find_suite
+    from planner.bench.runs.manifest import find_suite
 
     return [entry.instruction for suite in suites for entry in find_suite(suite)]

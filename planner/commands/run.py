@@ -13,13 +13,18 @@ from typing import BinaryIO
 from planner.api import MODEL_WAIT_S, Run, load, play, with_instruction
 from planner.app.drawing_backends import absolute_file
 from planner.app.run_story import default_folder
-from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
-from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import (
+    MemoryKind,
+    RunSettings,
+    add_memory_flags,
+    memory_names,
+    read_memory_flags,
+)
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice, model_forms, part_and_source
 from planner.narrator import story
-from planner.parts.flags import add_flags, add_option_flags, read_flags, read_option_flags
+from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter

@@ -9,13 +9,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planner.skills.manipulation.space import MANIPULATION
-from planner.skills.navigation.space import NAVIGATION
-from planner.skills.policy.policy_file import read_policy
-from planner.skills.policy.space import Floats, PolicySpace
-from planner.training.skills.houses import held_back_houses, training_houses
-from planner.training.skills.imitation import ImitationRecipe, train_by_imitation
-from planner.training.skills.reinforcement import ReinforcementRecipe, train_by_reinforcement
+from planner.skills.policy.handling import MANIPULATION
+from planner.skills.policy.navigation_space import NAVIGATION
+from planner.skills.policy.policy_file import Floats, PolicySpace, read_policy
+from planner.training.skill_imitation import (
+    ImitationRecipe,
+    held_back_houses,
+    train_by_imitation,
+    training_houses,
+)
+from planner.training.skill_reinforcement import ReinforcementRecipe, train_by_reinforcement
 from planner.world.errors import PlannerError
 from planner.world.house import House
 
@@ -110,10 +113,8 @@ class _Trained:
 def _trained(skill: str) -> _Trained:
     # Imported here: gymnasium is an extra.
     try:
-        from planner.app.manipulation_env import ManipulationEnv
-        from planner.app.manipulation_scores import handling_table, score_handling
-        from planner.app.navigation_env import NavigationEnv
-        from planner.app.navigation_scores import score_policy, score_table
+        from planner.app.manipulation_env import ManipulationEnv, handling_table, score_handling
+        from planner.app.navigation_env import NavigationEnv, score_policy, score_table
     except ImportError as error:
         raise PlannerError(f"training skills: pip install planner[skills] ({error})") from None
     if skill == MANIPULATION.skill:

@@ -9,23 +9,19 @@ from pathlib import Path
 from planner.app.drawing_backends import add_backend_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
-from planner.commands import (
-    et_training,
-    learned_training,
-    planner_recipe,
-    planner_training,
-    skill_training,
-)
-from planner.training.classifier import ClassifierRecipe
-from planner.training.conversations import TRAIN_FILE
+from planner.commands import et_tuning, planner_recipe, planner_training, skill_training
+from planner.commands import planner_recipe as learned_training
 from planner.training.detector import DetectorRecipe
-from planner.training.epm_labels import LabelRules
 from planner.training.frames import read_frames, read_manifest
-from planner.training.memory_model import train_memory_model
-from planner.training.translator_pairs import PAPER_PAIRS, make_pairs
-from planner.training.translator_tuning import TranslatorRecipe, tune_translator
+from planner.training.memory_model import ClassifierRecipe, train_memory_model
+from planner.training.translator_tuning import (
+    PAPER_PAIRS,
+    TranslatorRecipe,
+    make_pairs,
+    tune_translator,
+)
 from planner.training.tuning import TuningProgress, TuningRecipe
-from planner.training.vision_tuning import read_conversations, tune
+from planner.training.vision_tuning import TRAIN_FILE, LabelRules, read_conversations, tune
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
@@ -123,7 +119,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     said.add_argument("--seed", type=int, default=table.seed)
     said.add_argument("--device", default=table.device, help="torch device")
 
-    et_training.add_arguments(actions)
+    et_tuning.add_arguments(actions)
     learned_training.add_traces(
         actions.add_parser("traces", help="dialogues of planners, to train others from")
     )
@@ -260,7 +256,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "hd": planner_training.run_hd,
     "finetuned": planner_training.run_finetuned,
     "ddaft": planner_training.run_ddaft,
-    **et_training.ACTIONS,
+    **et_tuning.ACTIONS,
     "traces": learned_training.run_traces,
     "learned": learned_training.run_learned,
     "planner": planner_recipe.run,

@@ -6,10 +6,10 @@ import argparse
 import os
 from pathlib import Path
 
-from planner import namespace
+from planner import environment
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, access_to
 from planner.environment import ros_environment
-from planner.models.price_table import read_prices
+from planner.models.ledger import read_prices
 from planner.world.errors import PlannerError
 
 
@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--prices", default="", metavar="FILE", help="what models cost; default: no cost is shown"
     )
-    namespace.add_argument(parser)
+    environment.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,23 +1,164 @@
-"""Takes the orders of pages, checks who may give them and passes them on."""
+"""Takes the orders of pages, checks who may give them, records them and passes them on."""
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
 
 from planner.console import protocol
-from planner.console.lessons import LESSONS, Lesson, lessons_shown, number_of
-from planner.console.lobby import Lobby
-from planner.console.order_names import named
+from planner.console.facts import Json
 from planner.console.orders import Done, Orders
-from planner.console.protocol import Order
-from planner.console.rights import Rights
-from planner.console.seats import GRACE_S, OPERATOR, Seats
-from planner.console.session_record import SessionRecord
-from planner.console.table import Json
-from planner.console.tries import Tries, Try
+from planner.console.protocol import Order, named
+from planner.console.rights import GRACE_S, OPERATOR, Rights, Seats, Tries, Try, Visitor
 from planner.console.view import View
-from planner.console.visitor import Visitor
+from planner.world.episode import read_episode
+from planner.world.errors import FileError
+from planner.world.share import config_dir
+
+# Where a person waits for a second one; two become the partners of two agents (PARTNR-10).
+
+
+@dataclass(slots=True)
+class Lobby:
+    """Sessions that wait, the one that came first before the others."""
+
+    _waiting: list[str] = field(default_factory=list)
+
+    def join(self, session: str) -> tuple[str, str] | None:
+        """Waits, or ends the waiting of the first one: both sessions, or None."""
+        others = [other for other in self._waiting if other != session]
+        if not others:
+            self._waiting = [session]
+            return None
+        self._waiting = others[1:]
+        return others[0], session
+
+    def leave(self, session: str) -> None:
+        """Waits no longer, if it did."""
+        self._waiting = [other for other in self._waiting if other != session]
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Who waits."""
+        return tuple(self._waiting)
+
+
+# Four episodes to practise with, one of each type of task, all in one house (PARTNR-10).
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """An episode to practise with.
+
+    Attributes:
+        episode: name of a shipped one.
+        title: what is practised.
+        hint: what to think of.
+    """
+
+    episode: str
+    title: str
+    hint: str
+
+    @property
+    def words(self) -> str:
+        """The episode's instruction."""
+        return _instruction(self.episode)
+
+
+@lru_cache(maxsize=8)
+def _instruction(episode: str) -> str:
+    # Not by `find_episode`, which brings the checks of whole houses with it.
+    return read_episode(config_dir() / "episodes" / "train" / f"{episode}.json").instruction
+
+
+LESSONS = (
+    Lesson(
+        "books_back_0",
+        "find things and bring them",
+        "Look around in a room first: what nobody has seen cannot be picked up.",
+    ),
+    Lesson(
+        "bedside_0",
+        "put things next to each other",
+        "Put the second thing on the piece that has the first one: it stands beside it if there "
+        "is room.",
+    ),
+    Lesson(
+        "bathroom_order_0",
+        "keep an order",
+        "Open the cabinet first. What is put in too early does not count.",
+    ),
+    Lesson(
+        "clean_plates_0",
+        "change what things are like",
+        "A robot cannot clean: this is for who is a human agent.",
+    ),
+)
+
+
+def lessons_shown() -> list[Json]:
+    """For the page, in their order."""
+    return [{"episode": one.episode, "title": one.title, "hint": one.hint} for one in LESSONS]
+
+
+def number_of(words: str) -> int:
+    """The number of the lesson with this instruction, 1 = the first; 0 = none has it."""
+    return next((n for n, one in enumerate(LESSONS, 1) if one.words == words), 0)
+
+
+# Who did what at the console, as lines of JSON.
+
+
+class SessionRecord:
+    """A file to which each order and each outcome is one line; "" = none is written."""
+
+    def __init__(self, path: str) -> None:
+        """Opens it to append.
+
+        Raises:
+            FileError: if it cannot be written.
+        """
+        self._file = None
+        if not path:
+            return
+        try:
+            Path(path).parent.mkdir(parents=True, exist_ok=True)
+            self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - open until the end
+        except OSError as error:
+            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+
+    def write(self, who: str, seat: str, what: str, **more: object) -> str:
+        """Writes a line at once, so that it survives the end of the process.
+
+        Args:
+            who: session and name of the person.
+            seat: in which it was done; "" = none.
+            what: the order or its outcome.
+            more: fields of it.
+
+        Returns:
+            Why it could not be written, once: a full disk ends the record and nothing else.
+        """
+        if self._file is None:
+            return ""
+        line = {"wall_s": round(time.time(), 3), "who": who, "seat": seat, "what": what, **more}
+        try:
+            self._file.write(json.dumps(line, ensure_ascii=False) + "\n")
+            self._file.flush()
+        except OSError as error:
+            self._file = None
+            return f"the record of this console ends: {error.strerror}"
+        return ""
+
+    def close(self) -> None:
+        """Closes the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 @dataclass(slots=True)

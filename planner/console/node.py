@@ -30,24 +30,20 @@ from std_msgs.msg import Bool
 
 from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
 from planner.console.connection import Hub
-from planner.console.dispatcher import OrderDispatcher
-from planner.console.facts import asked_picture
-from planner.console.jpeg import jpeg_of
+from planner.console.dispatcher import OrderDispatcher, SessionRecord
+from planner.console.facts import Table, asked_picture, jpeg_of
 from planner.console.live.node import StackOrders
 from planner.console.protocol import Hello
+from planner.console.rights import Visitor
 from planner.console.server import Server
-from planner.console.session_record import SessionRecord
 from planner.console.show import LiveShow, Pictures
-from planner.console.table import Table
 from planner.console.view import View
-from planner.console.visitor import Visitor
-from planner.models.price_table import read_prices
+from planner.models.ledger import read_prices
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import reader
+from planner.ros.conversions import COLOUR_ENCODINGS, rgb_array
 from planner.ros.guard import GuardedExecutor, guard_of
-from planner.ros.images import COLOUR_ENCODINGS, rgb_array
 from planner.ros.lifecycle import run_node
-from planner.ros.polled_subscription import PolledGroup, PolledSubscription
+from planner.ros.subscriptions import PolledGroup, PolledSubscription, reader
 from planner.ros.waiting import wall_clock
 from planner.security.enclave import OVERRIDE, enclave_of, is_secured, join_as
 from planner.security.policy import OPERATOR

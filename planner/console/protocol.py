@@ -1,12 +1,18 @@
-"""What a page may send, checked; docs/console.md has both directions."""
+"""What a page may send, checked; orders in words, corrections as operations on the memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from planner.memory import operations
+from planner.memory.operations import CorrectionError
+from planner.memory.updater import Operation
+from planner.world.belief import Entity
 from planner.world.errors import PlannerError
+from planner.world.geometry import Vec3
 
 VERSION = 1
 # Characters of a message; of an instruction or an answer.
@@ -269,3 +275,71 @@ def read(text: str) -> Incoming:
         raise ProtocolError(f"{where}: {first['msg']}") from None
     except RecursionError:
         raise ProtocolError("message: is nested too deeply") from None
+
+
+# Orders in a few words, for the page's log.
+
+
+def named(order: Order) -> str:
+    """What the page's log calls it."""
+    match order:
+        case Skill():
+            return f"{order.agent} {order.call}"
+        case Drive():
+            return f"{order.agent} driven by keys"
+        case Instruct() | Answer():
+            return f"{order.type} “{order.words}”"
+        case Take() | Leave():
+            return f"{order.type} {order.seat}"
+        case Correct():
+            return f"memory: {order.change} {order.entity or ''} {order.words}".strip()
+        case Approve():
+            return f"{order.agent}: {order.answer}"
+        case Join():
+            return "lobby"
+        case Practice():
+            return f"practice {order.lesson}"
+        case Consent():
+            return "use for training"
+        case _:
+            return order.type
+
+
+# A correction that a person makes on the page as an operation on the memory.
+
+
+def operation_of(correction: Correct, known: Sequence[Entity]) -> Operation:
+    """The operation, as `planner memory` makes it.
+
+    Args:
+        correction: from the page.
+        known: what the memory has now.
+
+    Raises:
+        CorrectionError: naming the field and the reason.
+    """
+    if correction.change == "add":
+        return operations.add(correction.words, _place(correction))
+    entity = next((e for e in known if e.entity_id == correction.entity), None)
+    if entity is None:
+        raise CorrectionError(f"entity: the memory has no number {correction.entity}")
+    match correction.change:
+        case "remove":
+            return operations.remove(entity)
+        case "rename":
+            return operations.rename(entity, correction.words)
+        case "state":
+            return operations.set_state(entity, correction.words)
+        case "move":
+            return operations.move(entity, _place(correction))
+        case "onto":
+            piece = next((e for e in known if e.name == correction.words), None)
+            if piece is None:
+                raise CorrectionError(f"onto: the memory knows no {correction.words!r}")
+            return operations.move_onto(entity, piece)
+
+
+def _place(correction: Correct) -> Vec3:
+    if correction.at is None:
+        raise CorrectionError("at: expected a place in the map")
+    return correction.at

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from planner.console.dispatcher import OrderDispatcher
+from planner.console.facts import Json, Table
 from planner.console.orders import Done
 from planner.console.protocol import Order, Play, Seek
-from planner.console.table import Json, Table
-from planner.console.visitor import Visitor
+from planner.console.rights import Visitor
 
 
 class Show(Protocol):

@@ -1,24 +1,179 @@
-"""The state of the page, from the messages of a running stack or of a bag; knows no ROS."""
+"""The ways that agents went, in pieces, so that a longer way is a small change."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from planner.console import facts
-from planner.console.explored import explored
-from planner.console.shared_work import ChangingCall, changing_call, doers, offloaded
-from planner.console.table import Entries, Json, Table
-from planner.console.trails import Trail
-from planner.models.price_table import PriceTable
+from planner.console.facts import Entries, Json, Table
+from planner.evaluation.metrics.measure import EFFECTIVE, OPENINGS
+from planner.models.ledger import PriceTable
+from planner.parts.kinds import parse_call
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world import topics
+from planner.world.episode import parse_house
 from planner.world.errors import FileError, PlannerError
-from planner.world.house_text import parse_house
 from planner.world.memory_wire import stamp_seconds
+from planner.world.skill import CallError
+
+# The ways that agents went, in pieces, so that a longer way is a small change.
+
+# Metres between two points, points in a piece, pieces that are kept of each agent.
+STEP_M, PIECE_POINTS, MAX_PIECES = 0.1, 40, 50
+
+
+@dataclass(slots=True)
+class Trail:
+    """The way of one agent; each piece begins where the one before it ended."""
+
+    pieces: list[list[list[float]]] = field(default_factory=list)
+    first: int = 0
+
+    def add(self, x_m: float, y_m: float) -> bool:
+        """Adds a position; returns whether it is far enough from the last one to count."""
+        point = [round(x_m, 2), round(y_m, 2)]
+        if not self.pieces:
+            self.pieces.append([point])
+            return True
+        last = self.pieces[-1]
+        if math.dist(last[-1], point) < STEP_M:
+            return False
+        if len(last) >= PIECE_POINTS:
+            self.pieces.append([last[-1]])
+            if len(self.pieces) > MAX_PIECES:
+                self.pieces.pop(0)
+                self.first += 1
+        # A new list, as the page's table keeps the old one.
+        self.pieces[-1] = [*self.pieces[-1], point]
+        return True
+
+    @property
+    def newest(self) -> int:
+        """The number of the newest piece."""
+        return self.first + len(self.pieces) - 1
+
+
+# What of the floor is known, small enough for the page.
+
+# Cells of the page's grid, at most, along the longer side.
+MAX_CELLS = 160
+
+
+def explored(message: Any) -> dict[str, Json]:
+    """The unknown cells of a nav_msgs/OccupancyGrid as runs in rows.
+
+    Returns:
+        `runs`: (row, first column, columns) of unknown cells, with `cell` metres a side, from
+        the lower left corner `x`, `y` of the map.
+
+    Raises:
+        ValueError: if the grid has another size than it says.
+    """
+    width, height = int(message.info.width), int(message.info.height)
+    data = np.asarray(message.data, dtype=np.int8)
+    if data.size != width * height or not data.size:
+        raise ValueError(f"a grid of {width} x {height} has {data.size} cells")
+    step = max(1, math.ceil(max(width, height) / MAX_CELLS))
+    rows, columns = math.ceil(height / step), math.ceil(width / step)
+    known: NDArray[np.int8] = np.zeros((rows * step, columns * step + step), dtype=np.int8)
+    known[:height, :width] = data.reshape(height, width) >= 0
+    blocks = known.reshape(rows, step, columns + 1, step).max(axis=(1, 3))
+    # A known cell before the first and after the last one closes each run.
+    blocks = np.concatenate((np.ones((rows, 1), np.int8), blocks), axis=1)
+    blocks[:, -1] = 1
+    runs: list[list[int]] = []
+    for row in range(rows):
+        edges = np.flatnonzero(np.diff(blocks[row]))
+        for first, end in zip(edges[::2], edges[1::2], strict=True):
+            runs.append([row, int(first), int(end - first)])
+    at = message.info.origin.position
+    return {
+        "x": facts.number(at.x),
+        "y": facts.number(at.y),
+        "cell": facts.number(step * float(message.info.resolution), 4),
+        "runs": runs,
+        "share": round(float(blocks[:, 1:-1].mean()), 3),
+    }
+
+
+# Whose calls did which parts of the task, while it goes on (PARTNR-D60).
+#
+# The report credits by simulation steps and by what each call can change; here only what topics say
+# is known: when a part began to count, and which calls of whom ended. `planner evaluate` has the
+# figure.
+
+_CHANGING = EFFECTIVE | OPENINGS
+
+
+@dataclass(frozen=True, slots=True)
+class ChangingCall:
+    """A successful call that can make a part of a task true.
+
+    Attributes:
+        agent: whose.
+        about: the first argument: what was placed or changed.
+        began_s: on the world's clock.
+        ended_s: on the world's clock.
+    """
+
+    agent: str
+    about: str
+    began_s: float
+    ended_s: float
+
+
+def changing_call(row: Mapping[str, Json]) -> ChangingCall | None:
+    """The call of a skill's report; None if it failed or can make nothing true."""
+    took_s, ended_s = row["took"], row["at"]
+    if row["code"] or not isinstance(ended_s, float):
+        return None
+    try:
+        call = parse_call(str(row["call"]))
+    except CallError:
+        return None
+    if call.name not in _CHANGING or not call.arguments:
+        return None
+    began_s = ended_s - (took_s if isinstance(took_s, float) else 0.0)
+    return ChangingCall(str(row["agent"]), str(call.arguments[0]), began_s, ended_s)
+
+
+def doers(since_s: Mapping[str, float], calls: Sequence[ChangingCall]) -> Counter[str]:
+    """How many parts each agent did.
+
+    A part is of the call about something that its words name: of the one that was under way when
+    the part began to count, else of the last one before.
+
+    Args:
+        since_s: when each part, by its words, began to count; world's clock.
+        calls: in the order in which they ended.
+    """
+    found: Counter[str] = Counter()
+    for words, at_s in since_s.items():
+        named = {word.strip(".,()") for word in words.split()}
+        able = [call for call in calls if call.about in named]
+        under_way = [call for call in able if call.began_s <= at_s <= call.ended_s]
+        before = [call for call in able if call.ended_s <= at_s]
+        if doing := under_way or before:
+            found[doing[-1].agent] += 1
+    return found
+
+
+def offloaded(done: Mapping[str, int], robots: Collection[str], agents: Collection[str]) -> Json:
+    """Share of the parts that robots did; None without person, robot or part (PARTNR-D61)."""
+    persons = [agent for agent in agents if agent not in robots]
+    whole = sum(done.values())
+    if not persons or not robots or not whole:
+        return None
+    return sum(done.get(agent, 0) for agent in robots) / whole
+
 
 # Rows that are kept of each list.
 MAX_CALLS, MAX_TRACES, MAX_LOG = 200, 200, 200

@@ -10,17 +10,19 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from planner.episodes.et_generation.arguments import add_et_plan_arguments
-from planner.episodes.generation.arguments import add_generate_arguments
-from planner.episodes.lint.arguments import Solve, add_lint_arguments
-from planner.episodes.llamar.arguments import add_team_arguments
-from planner.episodes.pack import opened
-from planner.episodes.suite_finder import FindSuite
-from planner.episodes.teach.arguments import add_dialogue_arguments
+from planner.episodes.arguments import (
+    Solve,
+    add_dialogue_arguments,
+    add_et_plan_arguments,
+    add_generate_arguments,
+    add_lint_arguments,
+    add_team_arguments,
+)
+from planner.episodes.episode_file import FindSuite, opened
 
 if TYPE_CHECKING:
-    from planner.episodes.et_generation.task_world import MakeWorld
-    from planner.episodes.teach.middle import FindMiddle
+    from planner.episodes.et_generation.plans import MakeWorld
+    from planner.episodes.start_state import FindMiddle
     from planner.language.goal_form import Goal
 
 
@@ -189,12 +191,12 @@ def run(
         0; 1 if nothing could be imported, a listed file is invalid, or a rule found an error.
     """
     if args.action == "list":
-        from planner.episodes.listing import list_episodes
+        from planner.episodes.episode_file import list_episodes
 
         return list_episodes(args.places)
     search = find or (lambda word: [opened(Path(word))])
     if args.action == "correct":
-        from planner.episodes.corrections_cli import correct
+        from planner.episodes.corrections import correct
 
         places = [path for word in args.places for path in search(word)]
         return correct(places, args.corrections, args.output)
@@ -203,28 +205,28 @@ def run(
 
         return draw(args.episode, args.output, args.house, understand)
     if args.action == "review":
-        from planner.episodes.review.cli import review
+        from planner.episodes.review.review import review
 
         places = [path for word in args.places for path in search(word)]
         return review(places, args.output, args.port)
     if args.action == "lint":
-        from planner.episodes.lint.cli import run_lint
+        from planner.episodes.lint.linting import run_lint
 
         return run_lint(args, solve, play)
     if args.action == "statistics":
-        from planner.episodes.statistics_cli import print_statistics
+        from planner.episodes.statistics import print_statistics
 
         return print_statistics(args, search)
     if args.action == "generate" and args.format == "llamar":
-        from planner.episodes.llamar.generate_cli import run_generate_tasks
+        from planner.episodes.llamar.tasks import run_generate_tasks
 
         return run_generate_tasks(args)
     if args.action == "generate" and args.format == "routines":
-        from planner.episodes.teach.generate_cli import run_generate_routines
+        from planner.episodes.teach.tasks import run_generate_routines
 
         return run_generate_routines(args)
     if args.action == "generate" and args.format == "teach" and find_middle is not None:
-        from planner.episodes.teach.generate_cli import run_generate_dialogues
+        from planner.episodes.teach.tasks import run_generate_dialogues
 
         return run_generate_dialogues(args, find_middle)
     if args.action == "generate" and args.format == "et-plan" and make_world is not None:
@@ -232,7 +234,7 @@ def run(
 
         return run_generate_et_plan(args, make_world)
     if args.action == "generate":
-        from planner.episodes.generation.cli import run_generate
+        from planner.episodes.generation.generating import run_generate
 
         return run_generate(args, solve)
     from planner.episodes.creation_cli import build_shipped, import_tasks

@@ -5,14 +5,19 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from planner.episodes import imported
 from planner.episodes.episode_file import REPORT_NAME, write_episode
-from planner.episodes.et_plan.graph_import import import_into_graphs
 from planner.episodes.et_plan.importing import import_et_plan
-from planner.episodes.imported import Imported, write_imported
+from planner.episodes.et_plan.task_graphs import import_into_graphs
 from planner.episodes.llamar.public_import import import_public
+from planner.episodes.partnr import importing
 from planner.episodes.partnr.episodes import import_partnr_episodes
-from planner.episodes.partnr.importing import Import, import_instructions, write_import
+from planner.episodes.partnr.importing import (
+    Import,
+    Imported,
+    import_instructions,
+    write_import,
+    write_imported,
+)
 from planner.episodes.recipes.build import build, shipped_recipes
 from planner.episodes.teach.game_import import import_games
 from planner.episodes.virtualhome.importing import import_graphs
@@ -29,7 +34,7 @@ def import_tasks(args: argparse.Namespace) -> int:
     else:
         found = _imported(args)
         write_imported(found, args.output)
-        taken, report = len(found.episodes), imported.summary(found)
+        taken, report = len(found.episodes), importing.summary(found)
     print(report)
     print(f"wrote {args.output} and {args.output / REPORT_NAME}")
     return 0 if taken else 1

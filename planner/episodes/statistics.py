@@ -1,11 +1,8 @@
-"""The statistics that PARTNR's authors give of their episodes, of any set of episodes.
-
-The authors counted linguistic phenomena by hand in fifty instructions; here rules over words count
-them in all, so these are close to theirs in meaning but not the same.
-"""
+"""The statistics that PARTNR's authors give of their episodes, and the command for them."""
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,14 +11,15 @@ from functools import partial
 
 import numpy as np
 
+from planner.episodes.episode_file import FindSuite, episodes_in
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Evaluation, Predicate, TieKind
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.language.lexicon import Part, default_lexicon
-from planner.language.reading import NoCommand
-from planner.language.tokens import tokens_of
+from planner.language.reading import NoCommand, tokens_of
 from planner.world.episode import Episode
+from planner.world.errors import PlannerError
 from planner.world.vocabulary import floor_name
 
 _PLACING = frozenset({Predicate.IS_ON_TOP, Predicate.IS_INSIDE, Predicate.IS_IN_ROOM})
@@ -229,3 +227,24 @@ def _classes(
                 elif not name.startswith(floor_name("")):
                     furniture.add(cls)
     return moved, furniture, rooms
+
+
+# `planner episodes statistics`: a set of episodes in the figures of PARTNR's paper.
+
+
+def print_statistics(args: argparse.Namespace, find: FindSuite) -> int:
+    """Prints the table.
+
+    Raises:
+        PlannerError: if there is no such suite, or it has no episodes.
+        FileError: for the first episode that cannot be read.
+    """
+    episodes: list[Episode] = []
+    for _, episode in episodes_in([path for name in args.suites for path in find(name)]):
+        if not isinstance(episode, Episode):
+            raise episode
+        episodes.append(episode)
+    if not episodes:
+        raise PlannerError("there are no episodes in it")
+    print(table(statistics(episodes)))
+    return 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from planner.language.english import NUMBERS
-from planner.language.plurals import plural_of
+from planner.language.lexicon import plural_of
 from planner.world.catalogue import Catalogue
 
 # Hyphens and apostrophes belong to words (c-clamp, let's); other marks are tokens.

@@ -14,23 +14,19 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.evaluation.criteria import CriteriaJudge
+from planner.evaluation.constraints import Judge, StrictJudge, phrase, sentence
+from planner.evaluation.criteria import CriteriaJudge, keeps, shadows_nothing
 from planner.evaluation.entity_checks import check_entities, facts_of_state
-from planner.evaluation.explanation import phrase, sentence
-from planner.evaluation.judge import Judge, StrictJudge
-from planner.evaluation.predicates import Variant
+from planner.evaluation.predicates import Variant, Watch
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
-from planner.evaluation.propositions import Watch
 from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.scene import BrokenStateError, MissingEntityError, Scene
-from planner.evaluation.steadiness import keeps, shadows_nothing
 from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.episode import Criteria
 from planner.world.errors import FileError
 from planner.world.geometry import Box
 from planner.world.house import House
-from planner.world.state import EntityState, WorldState
-from planner.world.state_updates import vanished
+from planner.world.state import EntityState, WorldState, vanished
 from planner.world.vocabulary import EntityKind
 
 _JUDGES: dict[Mode, type[StrictJudge] | type[PublishedJudge]] = {

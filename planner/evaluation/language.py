@@ -1,9 +1,4 @@
-"""PARTNR's evaluation language: the content of an episode's `evaluation` (PARTNR-3, PARTNR-D7).
-
-The pydantic models define the file format; `read_evaluation` converts a document to the plain
-records of `task.py` and checks what can be checked without the house: indices, cycles, list
-lengths. `entity_checks` checks the names.
-"""
+"""PARTNR's evaluation language: the content of an episode's `evaluation`; all goals of one."""
 
 from __future__ import annotations
 
@@ -22,7 +17,6 @@ from pydantic import (
     ValidationError,
 )
 
-from planner.evaluation.cycles import find_cycle
 from planner.evaluation.task import (
     NEXT_TO_M,
     Dependency,
@@ -34,8 +28,10 @@ from planner.evaluation.task import (
     Proposition,
     Tie,
     TieKind,
+    find_cycle,
 )
-from planner.world.errors import FileError, from_validation
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.files import FileModel
 
 # Far more than any household task has; a larger file is broken or hostile.
@@ -437,3 +433,20 @@ class _Reading:
 def group_edges(groups: Sequence[Sequence[int]]) -> set[tuple[int, int]]:
     """The edges between ordered groups: all to all between adjacent groups (PARTNR-D21)."""
     return {(i, j) for earlier, later in itertools.pairwise(groups) for i in earlier for j in later}
+
+
+# An episode's goal: PARTNR's evaluation, ET-Plan-Bench's criteria, or both.
+
+
+def evaluation_of(episode: Episode) -> Evaluation:
+    """The episode's evaluation; one without propositions if it has only criteria.
+
+    Raises:
+        PlannerError: if the episode has no goal.
+        FileError: if the evaluation is invalid.
+    """
+    if episode.evaluation is not None:
+        return read_evaluation(episode.evaluation, episode.episode_id)
+    if episode.criteria is None:
+        raise PlannerError(f"episode {episode.episode_id} has no goal, so nothing can be judged")
+    return Evaluation(())

@@ -16,12 +16,13 @@ from rclpy.task import Future
 from std_srvs.srv import Trigger
 
 from planner.evaluation.as_understood import WordsJudge
-from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.latch_file import Latched, LatchFile
-from planner.evaluation.perceived import PerceivedWorld
+from planner.evaluation.language import evaluation_of
+from planner.evaluation.perceived import PerceivedWorld, TaskStart, task_steps
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import (
+    Latched,
+    LatchFile,
     Mode,
     Progress,
     PropositionProgress,
@@ -30,23 +31,20 @@ from planner.evaluation.progress import (
     variant_text,
 )
 from planner.evaluation.scene import MissingEntityError
-from planner.evaluation.task_start import TaskStart, task_steps
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import listen
 from planner.ros.conversions import header
-from planner.ros.lifecycle import run_node
-from planner.ros.managed_node import ManagedNode
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.guard import SafePublisher
+from planner.ros.lifecycle import ManagedNode, run_node
+from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import house_from_json, load_episode, load_shipped_house
-from planner.world.instruct import InstructState
 from planner.world.memory_wire import stamp_seconds
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateDecoder
+from planner.world.state import UpdateDecoder, WorldState
+from planner.world.topics import InstructState
 from planner.world.wire import graph_record, state_update
 
 REPUBLISH_S = 1.0

@@ -1,22 +1,49 @@
-"""PARTNR's predicates for one state, on boxes and rays (PARTNR-3.1, PARTNR-D8 to PARTNR-D13).
-
-Each is a pure function of a scene and entity names. It is false for names that the scene lacks;
-whether named entities exist is checked when an evaluation is loaded. A held object is judged by
-its position (PARTNR-D13).
-"""
+"""PARTNR's predicates and ET-Plan-Bench's relations in one state, and the propositions' truth."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import itertools
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 
-from planner.evaluation.edges import edge_in_room, edge_inside, edge_on
-from planner.evaluation.grid import EPSILON_M
-from planner.evaluation.scene import Scene
+from planner.evaluation.layout import EPSILON_M
+from planner.evaluation.scene import Scene, world_box
+from planner.evaluation.task import Predicate, Proposition, asked_open
 from planner.world.geometry import Box, Vec3
-from planner.world.openness import is_open
+from planner.world.receptacle import known_shape
+from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.states import default_states
-from planner.world.vocabulary import floor_name
+from planner.world.vocabulary import EntityKind, Relation, floor_name, is_open
+
+# Relations in worlds of edges: parent, relation and room, as the state has them.
+#
+# The counterpart of the boxes and rays in `predicates`, used for scenes with `has_edges`.
+
+Entities = Mapping[str, EntityState]
+
+
+def edge_on(entities: Entities, name: str) -> frozenset[str]:
+    """What an entity is on: the floor of its room, furniture or a thing."""
+    entity = entities.get(name)
+    if entity is None or entity.relation is not Relation.ON or entity.parent is None:
+        return frozenset()
+    return frozenset({entity.parent})
+
+
+def edge_inside(entities: Entities, name: str, receptacle: str) -> bool:
+    """Whether an entity is in another one, or on or in something that is."""
+    return any(
+        entity.parent == receptacle and entity.relation is Relation.WITHIN
+        for entity in chain_of(entities, name)
+    )
+
+
+def edge_in_room(entities: Entities, name: str, room: str) -> bool:
+    """Whether an entity is anywhere in a room."""
+    entity = entities.get(name)
+    return entity is not None and entity.room == room
+
 
 ON_FLOOR_M = 0.04
 # Length of each of the two opposing rays of is_inside (PARTNR-T6).
@@ -175,3 +202,235 @@ def has_state(scene: Scene, predicate: str, name: str) -> bool:
     if entity is None or states.affordance_of[state] not in entity.affordances:
         return False
     return bool((entity.states or {}).get(state, False)) is value
+
+
+# ET-Plan-Bench's relations in one state (ETPLAN-3.1), on boxes and rooms.
+
+# From one entity's centre to the other one's box, and from centre to centre; metres.
+CLOSE_M = 1.5
+FACING_M = 5.0
+# Maximum angle, to either side of its front, between the front and what an entity faces.
+_FRONT_RAD = math.pi / 2
+
+
+def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) -> bool:
+    """Whether a relation holds; false for names that the world lacks.
+
+    CLOSE: less than 1.50 m horizontally from an agent's centre to the other's box, or between two
+        things from either's centre, so that heights do not count; to a room: in it.
+    INSIDE: as PARTNR's `is_inside`; in a thing also if the centre is in its box; for what has a top
+        but no hollow it means on it; for a room, anywhere in it.
+    ON: as PARTNR's `is_on_top`, which what is in a thing's hollow is too; for furniture with only
+        a hollow it means in it; for a room it means on its floor, as do on or inside a floor by its
+        name.
+    What is in a hand is on or in nothing, wherever the hand is.
+    In a world of edges, ON, INSIDE and rooms are what the edges say.
+    FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
+        is not turned away; a graph does not have the fronts of furniture.
+    """
+    # A floor lamp is an entity itself.
+    floor = other not in state.entities and other.startswith(floor_name(""))
+    other = other.removeprefix(floor_name("")) if floor else other
+    a, b = state.entities.get(one), state.entities.get(other)
+    if a is None or b is None or one == other:
+        return False
+    if b.kind is EntityKind.ROOM:
+        if relation == "ON" or (floor and relation == "INSIDE"):
+            return _is_on_floor(scene, a) and _is_in(scene, a, other)
+        return relation in ("CLOSE", "INSIDE") and _is_in(scene, a, other)
+    if relation == "CLOSE":
+        if a.kind is EntityKind.AGENT:
+            return _gap_m(scene, a, b) < CLOSE_M
+        if b.kind is EntityKind.AGENT:
+            return _gap_m(scene, b, a) < CLOSE_M
+        return _gap_m(scene, a, b) < CLOSE_M or _gap_m(scene, b, a) < CLOSE_M
+    if relation in ("ON", "INSIDE") and a.relation is Relation.HELD:
+        return False
+    if relation == "FACING":
+        return _faces(a, b, has_front=not scene.has_edges)
+    if scene.has_edges and a.kind is EntityKind.FURNITURE:
+        return (relation, other) in scene.house.fixed_edges.get(one, ())
+    if scene.has_edges and b.kind is not EntityKind.FURNITURE:
+        return (is_inside if relation == "INSIDE" else is_on_top)(scene, one, other)
+    if b.kind is EntityKind.AGENT:
+        return False
+    hollow, top = _shape(scene, b)
+    if relation == "ON":
+        within = b.kind is EntityKind.FURNITURE and hollow and not top
+        return (is_inside if within else is_on_top)(scene, one, other)
+    if b.kind is EntityKind.OBJECT and _holds_middle(_box(scene, b), _box(scene, a).center_m):
+        return True
+    return (is_on_top if top and not hollow else is_inside)(scene, one, other)
+
+
+def _box(scene: Scene, entity: EntityState) -> Box:
+    # The scene does not track walking agents.
+    box = None if entity.kind is EntityKind.AGENT else scene.box(entity.name)
+    return world_box(entity) if box is None else box
+
+
+def _is_in(scene: Scene, entity: EntityState, room: str) -> bool:
+    if entity.kind is EntityKind.OBJECT:
+        return is_in_room(scene, entity.name, room)
+    if entity.kind is EntityKind.FURNITURE or scene.has_edges:
+        return entity.room == room
+    return scene.in_room(world_box(entity).center_m, room)
+
+
+def _is_on_floor(scene: Scene, entity: EntityState) -> bool:
+    if scene.has_edges and entity.kind is EntityKind.FURNITURE:
+        # What stands on a rug also stands on the floor.
+        edges = scene.house.fixed_edges.get(entity.name, ())
+        return not any(other in scene.house.furniture_by_name for _, other in edges)
+    return is_on_floor(scene, entity.name)
+
+
+def _shape(scene: Scene, entity: EntityState) -> tuple[bool, bool]:
+    """Whether an entity has hollows and tops; perceived furniture may have both."""
+    if entity.kind is EntityKind.OBJECT:
+        shape = known_shape(entity.class_name, entity.size_m)
+        return shape.hollow is not None, shape.top is not None
+    piece = scene.house.furniture_by_name.get(entity.name)
+    if piece is None:
+        return scene.bare_furniture(entity.name) is not None, True
+    return bool(piece.interiors), bool(piece.surfaces)
+
+
+def _gap_m(scene: Scene, one: EntityState, other: EntityState) -> float:
+    """Horizontal distance from the centre of one entity to another one's box."""
+    upright = one.kind is EntityKind.AGENT
+    x, y, _ = one.pose.position_m if upright else _box(scene, one).center_m
+    box = _box(scene, other)
+    (x0, y0, _), (x1, y1, _) = box.minimum_m, box.maximum_m
+    return math.hypot(max(0.0, x0 - x, x - x1), max(0.0, y0 - y, y - y1))
+
+
+def _holds_middle(box: Box, point_m: Vec3) -> bool:
+    return all(
+        low - EPSILON_M <= at <= high + EPSILON_M
+        for low, at, high in zip(box.minimum_m, point_m, box.maximum_m, strict=True)
+    )
+
+
+def _faces(a: EntityState, b: EntityState, *, has_front: bool) -> bool:
+    (ax, ay, az), (bx, by, bz) = world_box(a).center_m, world_box(b).center_m
+    if a.room is None or a.room != b.room or math.dist((ax, ay, az), (bx, by, bz)) >= FACING_M:
+        return False
+    if a.kind is EntityKind.OBJECT or (a.kind is EntityKind.FURNITURE and not has_front):
+        return True
+    turn = math.atan2(by - ay, bx - ax) - a.pose.yaw_rad
+    return abs(math.remainder(turn, math.tau)) < _FRONT_RAD
+
+
+# The truth of propositions in one state, updated with the scene (PARTNR-3.2).
+#
+# W = {(a, b) of A x B : a != b, P(a, b)}                                  the witnesses
+# false is_same:  true if |{a : some b, (a, b) in W}| >= number
+# true is_same:   true if for one b |{a : (a, b) in W}| >= number
+# one list:       true if |{a of A : P(a)}| >= number
+
+# Placeholder for the second argument of a one-argument predicate.
+NO_SECOND = ""
+_TRUE = frozenset({NO_SECOND})
+_FALSE: frozenset[str] = frozenset()
+
+
+class Watch:
+    """One proposition and its witnesses in a scene.
+
+    Attributes:
+        proposition: what is watched.
+        holds: its truth, ignoring dependencies.
+        rows: for each entity of the first list, those of the second list for which the predicate
+            holds (`NO_SECOND` for predicates of one list); empty for clusters.
+        values: for each argument, the entities that serve as it now; restricted to second
+            arguments shared by enough entities if they must be the same (PARTNR-D22).
+    """
+
+    def __init__(self, proposition: Proposition, scene: Scene) -> None:
+        self.proposition = proposition
+        self.rows: dict[str, frozenset[str]] = {}
+        self.holds = False
+        self.values: tuple[frozenset[str], ...] = ()
+        self._second = frozenset(proposition.lists[1]) if len(proposition.lists) > 1 else _FALSE
+        self._first = frozenset(proposition.lists[0])
+        self.refresh(scene, self._first)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All entities that the proposition names."""
+        return frozenset(itertools.chain.from_iterable(self.proposition.lists))
+
+    @property
+    def serving(self) -> frozenset[str]:
+        """The entities of the first list for which the predicate holds with any second."""
+        return frozenset(a for a, row in self.rows.items() if row)
+
+    def refresh(self, scene: Scene, changed: Set[str]) -> bool:
+        """Re-evaluates what depends on the changed entities.
+
+        Returns:
+            Whether the truth or the serving arguments have changed.
+        """
+        before = (self.holds, self.values)
+        if self.proposition.predicate is Predicate.IS_CLUSTERED:
+            threshold = self.proposition.threshold_m
+            self._cluster(
+                {
+                    a: frozenset(b for b in self.names if is_next_to(scene, a, b, threshold))
+                    for a in self.names
+                }
+            )
+        else:
+            stale: Iterable[str] = self._first
+            # Rooms never move, and a receptacle that moves also moves what is on it.
+            if not (self._second & changed):
+                stale = self._first & changed
+            for name in stale:
+                self.rows[name] = self._row(scene, name)
+            self._count()
+        return (self.holds, self.values) != before
+
+    def _row(self, scene: Scene, name: str) -> frozenset[str]:
+        proposition, predicate = self.proposition, self.proposition.predicate
+        if predicate in default_states().predicates:
+            return _TRUE if has_state(scene, predicate, name) else _FALSE
+        opens = asked_open(predicate)
+        if opens is not None:
+            return _TRUE if stands_open(scene, name) is opens else _FALSE
+        if predicate is Predicate.IS_ON_FLOOR:
+            return _TRUE if is_on_floor(scene, name) else _FALSE
+        others = proposition.lists[1]
+        if predicate is Predicate.IS_ON_TOP:
+            return (on_top_of(scene, name) & self._second) - {name}
+        if predicate is Predicate.IS_INSIDE:
+            return frozenset(b for b in others if is_inside(scene, name, b))
+        if predicate is Predicate.IS_IN_ROOM:
+            return frozenset(b for b in others if is_in_room(scene, name, b))
+        return frozenset(b for b in others if is_next_to(scene, name, b, proposition.threshold_m))
+
+    def _count(self) -> None:
+        number = self.proposition.number
+        first = frozenset(a for a, row in self.rows.items() if row)
+        second = frozenset(itertools.chain.from_iterable(self.rows[a] for a in first))
+        if self.proposition.is_same:
+            second = frozenset(
+                b for b in second if sum(b in row for row in self.rows.values()) >= number
+            )
+            first = frozenset(a for a in first if self.rows[a] & second)
+            self.holds = bool(second)
+        else:
+            self.holds = len(first) >= number
+        self.values = (first, second) if len(self.proposition.lists) > 1 else (first,)
+
+    def _cluster(self, beside: Mapping[str, frozenset[str]]) -> None:
+        """One entity of each list, all different, each next to another one (PARTNR-D15)."""
+        lists = self.proposition.lists
+        serving: list[set[str]] = [set() for _ in lists]
+        for choice in itertools.product(*lists):
+            chosen = frozenset(choice)
+            if len(chosen) == len(choice) and all(beside[a] & chosen for a in choice):
+                for found, name in zip(serving, choice, strict=True):
+                    found.add(name)
+        self.values = tuple(frozenset(found) for found in serving)
+        self.holds = bool(serving[0])

@@ -1,12 +1,22 @@
-"""The evaluator's results: the status of each proposition, percent complete, and reasons."""
+"""The evaluator's results, their copy on disk, and what a person says about them."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, JsonValue
 
 from planner.evaluation.predicates import Variant
-from planner.world.record import record
+from planner.evaluation.task import Predicate, Proposition, asked_open, asked_word
+from planner.language.lexicon import plural_of
+from planner.world.errors import FileError
+from planner.world.files import FileModel, read_model
+from planner.world.geometry import record
 
 _AS_UNDERSTOOD = ", as understood"
 
@@ -138,3 +148,136 @@ def criteria_word(criteria: CriteriaProgress | None) -> str:
     if criteria is None:
         return ""
     return "met" if criteria.success else "not met"
+
+
+# Stores latches on disk, so that an evaluator that is killed keeps what was achieved.
+
+
+class Latched(FileModel):
+    """One evaluator's latches.
+
+    Attributes:
+        step: of the last state that changed them.
+        evaluation: the task that they belong to, as in the episode.
+        latches: `Evaluator.latches`.
+    """
+
+    version: Literal[2] = 2
+    episode_id: str
+    mode: Mode
+    step: Annotated[int, Field(ge=0)]
+    evaluation: JsonValue
+    latches: dict[str, JsonValue]
+
+
+@dataclass(frozen=True, slots=True)
+class LatchFile:
+    """One episode's file in a folder."""
+
+    folder: Path
+    episode_id: str
+
+    @property
+    def path(self) -> Path:
+        """The path of the file."""
+        return self.folder / f"{self.episode_id}.json"
+
+    def write(self, latched: Latched) -> None:
+        """Writes the file atomically.
+
+        Raises:
+            FileError: if the file cannot be written.
+        """
+        temporary = self.path.with_suffix(".tmp")
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_text(json.dumps(latched.model_dump(mode="json")), encoding="utf-8")
+            temporary.replace(self.path)
+        except OSError as error:
+            raise FileError(self.path, "", f"cannot be written: {error}") from None
+
+    def read(self, mode: Mode, step: int, evaluation: JsonValue) -> Latched | None:
+        """The latches of this task up to a step; None if there are none.
+
+        Raises:
+            FileError: if the file is invalid.
+        """
+        if not self.path.exists():
+            return None
+        latched = read_model(self.path, Latched)
+        same = (latched.mode, latched.evaluation) == (mode, evaluation)
+        # Latches from a later step belong to an earlier run of the same episode.
+        return latched if same and latched.step <= step else None
+
+    def remove(self) -> None:
+        """Deletes the file of an episode whose verdict has been given.
+
+        Raises:
+            FileError: if it cannot be deleted.
+        """
+        try:
+            self.path.unlink(missing_ok=True)
+        except OSError as error:
+            raise FileError(self.path, "", f"cannot be removed: {error}") from None
+
+
+# What a person says who looks at the result: "done", or what is not as wanted (HELPER-D83).
+
+DONE = "done"
+_RELATIONS: Mapping[str, tuple[str, str, str]] = {
+    Predicate.IS_ON_TOP: ("put", "on", "on"),
+    Predicate.IS_INSIDE: ("put", "into", "in"),
+    Predicate.IS_IN_ROOM: ("bring", "into", "in"),
+    Predicate.IS_NEXT_TO: ("put", "next to", "next to"),
+}
+
+
+def feedback(propositions: Sequence[Proposition], satisfied: Sequence[bool]) -> str:
+    """Says "done" if everything counts, else one sentence for each proposition that does not.
+
+    Args:
+        propositions: of the task.
+        satisfied: for each, whether it counts if the episode ends now.
+
+    Raises:
+        ValueError: if their numbers differ.
+    """
+    unmet = [p for p, met in zip(propositions, satisfied, strict=True) if not met]
+    return " ".join(map(complaint, unmet)) or DONE
+
+
+def complaint(proposition: Proposition) -> str:
+    """The subtask that failed, the thing, and its wanted state, by the names of classes."""
+    things = [_class_word(name) for name in proposition.lists[0]]
+    subtask, state = _subtask_and_state(proposition)
+    thing = _choice(things)
+    return f'The subtask "{subtask}" failed: the {thing} should be {state}.'
+
+
+def _subtask_and_state(proposition: Proposition) -> tuple[str, str]:
+    words = [_class_word(name) for name in proposition.lists[0]]
+    things = f"the {_choice(words)}"
+    if proposition.number > 1:
+        things = f"{proposition.number} of the {_choice([plural_of(word) for word in words])}"
+    word = asked_word(proposition.predicate)
+    if word:
+        verb = "get" if asked_open(proposition.predicate) is not None else "make"
+        return f"{verb} {things} {word}", word
+    if proposition.predicate is Predicate.IS_ON_FLOOR:
+        return f"put {things} on the floor", "on the floor"
+    if proposition.predicate is Predicate.IS_CLUSTERED:
+        others = [_choice([_class_word(n) for n in names]) for names in proposition.lists[1:]]
+        return f"put {things} and the {' and the '.join(others)} together", "close to the others"
+    verb, into, where = _RELATIONS[proposition.predicate]
+    place = f"the {_choice([_class_word(name) for name in proposition.lists[1]])}"
+    return f"{verb} {things} {into} {place}", f"{where} {place}"
+
+
+def _class_word(name: str) -> str:
+    """The class of an entity as people say it: they do not know its number."""
+    head, _, number = name.rpartition("_")
+    return (head if number.isdigit() else name).removeprefix("floor_").replace("_", " ")
+
+
+def _choice(words: Sequence[str]) -> str:
+    return " or ".join(dict.fromkeys(words))

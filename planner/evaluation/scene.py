@@ -10,8 +10,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 
-from planner.evaluation.grid import EPSILON_M, Cell, CellRange, cell_at, cell_range, cells_in
-from planner.evaluation.layout import layout_of
+from planner.evaluation.layout import (
+    EPSILON_M,
+    Cell,
+    CellRange,
+    cell_at,
+    cell_range,
+    cells_in,
+    layout_of,
+)
 from planner.world.errors import PlannerError
 from planner.world.geometry import Box, Vec3
 from planner.world.house import House, Interior

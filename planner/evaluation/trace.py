@@ -11,6 +11,8 @@ Times are simulation steps since the start of the episode, positions metres in `
 from __future__ import annotations
 
 import bisect
+import json
+import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,8 +26,7 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.task import KnownPredicate
 from planner.world.errors import FileError, from_validation
 from planner.world.files import parse_json, read_lines
-from planner.world.hands import Hand
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, Hand
 
 TRACE_VERSION = 1
 # Far more than any episode has; larger numbers come from broken files.
@@ -372,3 +373,20 @@ def _contradiction(trace: EpisodeTrace) -> str:
     if any(line.index >= len(trace.episode.reference.subtasks) for line in trace.subtasks):
         return "a subtask was done that is not on the list"
     return ""
+
+
+# The JSON Schema of trace files' lines, published in docs/schema/.
+#
+# `python -m planner.evaluation.trace docs/schema` regenerates it.
+
+FILE_NAME = "trace.schema.json"
+
+
+def schema_text() -> str:
+    """The text of the schema file."""
+    schema = {"title": "One line of a trace", **LINES.json_schema()}
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) / FILE_NAME).write_text(schema_text(), encoding="utf-8")

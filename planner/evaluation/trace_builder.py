@@ -10,13 +10,11 @@ import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner.evaluation.checklist import with_checklist
+from planner.evaluation.checklist import Need, needs, plan_length, with_checklist, with_subtasks
+from planner.evaluation.constraints import phrase
 from planner.evaluation.evaluator import Evaluator
-from planner.evaluation.explanation import phrase
-from planner.evaluation.needs import Need, needs, plan_length
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict
-from planner.evaluation.subtasks import with_subtasks
 from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.trace import (
     CallLine,
@@ -32,11 +30,10 @@ from planner.evaluation.trace import (
     TracedProposition,
 )
 from planner.world.episode import Criteria, Episode
-from planner.world.hands import Hand, thing_in
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, Hand, thing_in
 
 
 @dataclass(frozen=True, slots=True)

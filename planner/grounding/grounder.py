@@ -1,27 +1,89 @@
-"""Turns each request of a goal into propositions over known things."""
+"""Turns a goal's requests into propositions over known things, more as more becomes known."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from planner.grounding.binding import Binding, Bindings
-from planner.grounding.choosing import Choice
+from pydantic import JsonValue
+
+from planner.grounding.binding import Binding, Bindings, Choice, choice_json, choice_of
 from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
-from planner.grounding.kinds import can_open
-from planner.grounding.occasions import requests_of
 from planner.grounding.places import UNMEASURED, Places
-from planner.grounding.purposes import purposes
-from planner.grounding.records import Grounding, Unbound, Why
-from planner.grounding.scene import Scene
-from planner.grounding.spots import start_of
-from planner.grounding.wording import request_words, words_of
-from planner.language.description import NounPhrase
-from planner.language.fitness import affordance_of
-from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
-from planner.language.words import JOINT_STATES, Actor, Arrangement
+from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
+from planner.grounding.scene import Scene, as_first_known, can_open
+from planner.grounding.spots import purposes, start_of
+from planner.language.goal_form import (
+    Description,
+    Find,
+    Go,
+    Goal,
+    Leave,
+    Make,
+    Mention,
+    Move,
+    Never,
+    NounPhrase,
+    OneOf,
+    Place,
+    Prepare,
+    Request,
+)
+from planner.language.lexicon import (
+    JOINT_STATES,
+    Actor,
+    Amount,
+    Arrangement,
+    Occasion,
+    Relation,
+    Spot,
+    affordance_of,
+)
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind
+
+# What an occasion stands for, as requests of the same form.
+
+_SETTING = ("plate", "cutlery")
+_DRINKS = {Occasion.MAKE_COFFEE: "filled with coffee"}
+_CUP = "served"
+
+
+def requests_of(prepare: Prepare) -> tuple[Request, ...]:
+    """What has to be done; nothing if no state of the catalogue says when it is done."""
+    if prepare.occasion is Occasion.SET_TABLE:
+        return (_set_table(prepare),)
+    if prepare.occasion is Occasion.TIDY:
+        return (_tidy(prepare),)
+    state = _DRINKS.get(prepare.occasion)
+    if state is None:
+        return ()
+    cup = Description(kind="cup", count=prepare.people or 1, label=_CUP)
+    made = Make(things=(cup,), states=(state,))
+    if prepare.at is None:
+        return (made,)
+    return made, Move(
+        things=(Mention(label=_CUP),), to=(Place(relation=Relation.AT, anchor=prepare.at),)
+    )
+
+
+def _set_table(prepare: Prepare) -> Move:
+    count = prepare.people or 1
+    glass, cup = (Description(kind=kind, count=count) for kind in ("glass", "cup"))
+    table = prepare.at or Description(kind="dining table", definite=True)
+    return Move(
+        things=(
+            *(Description(kind=kind, count=count) for kind in _SETTING),
+            OneOf(one_of=(glass, cup)),
+        ),
+        to=(Place(relation=Relation.ON_TOP, anchor=table),),
+    )
+
+
+def _tidy(prepare: Prepare) -> Move:
+    where = () if prepare.at is None else (Place(relation=Relation.AT, anchor=prepare.at),)
+    things = Description(kind="thing", count=Amount.ALL, where=where)
+    return Move(things=(things,), to=(Place(relation=Relation.AT, anchor=Spot.USUAL),))
 
 
 class Grounder:
@@ -281,3 +343,77 @@ class Grounder:
             for name, thing in self._scene.things.items()
             if affordance not in thing.affordances
         }
+
+
+# Binds a goal's descriptions to known things, more of them as more becomes known.
+
+
+class Binder:
+    """A goal over descriptions, and the things that they mean so far.
+
+    What a description once was bound to stays bound, even where later knowledge fits better.
+
+    Args:
+        goal: what the instruction means.
+        choices: what was answered already, by the keys of descriptions.
+        settle: never ask: where several fit, any of them will do.
+        tied: but the same one wherever the goal says "the table".
+    """
+
+    def __init__(
+        self,
+        goal: Goal,
+        choices: Mapping[str, Choice] | None = None,
+        *,
+        settle: bool = False,
+        tied: bool = False,
+    ) -> None:
+        self.goal = goal
+        self._choices = dict(choices or {})
+        self._settle, self._tied = settle, tied
+        self._searched: set[str] = set()
+        self._first: Scene | None = None
+        self._bound: dict[str, tuple[str, ...]] = {}
+
+    def update(self, scene: Scene) -> Grounding:
+        """The goal in the names of what is known now."""
+        self._first = scene if self._first is None else as_first_known(self._first, scene)
+        grounder = Grounder(
+            self.goal,
+            self._first.with_slices(),
+            self._choices,
+            self._bound,
+            frozenset(self._searched),
+            settle=self._settle,
+            tied=self._tied,
+        )
+        found = grounder.ground()
+        self._bound = dict(found.bound)
+        return found
+
+    def give_up(self, key: str) -> None:
+        """Nothing more that fits a description can be found; `update` then counts without it."""
+        self._searched.add(key)
+
+    def answered(self, question: Question, text: str) -> bool:
+        """Takes up an answer; False if it is not clear what it means."""
+        if self._first is None:
+            return False
+        choice = choice_of(question, text, self._first)
+        if choice is None:
+            return False
+        self._choices[question.key] = choice
+        self._bound.pop(question.key, None)
+        return True
+
+    def whichever_is_meant(self, scene: Scene) -> Grounding:
+        """The same goal where an open question does not matter, as the evaluator takes it."""
+        first = scene if self._first is None else as_first_known(self._first, scene)
+        return Binder(self.goal, self._choices, settle=True).update(first)
+
+    @property
+    def understood(self) -> dict[str, JsonValue]:
+        """The goal as it is published for the evaluator, which binds it to the true world."""
+        form = self.goal.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        answers: list[JsonValue] = [choice_json(k, choice) for k, choice in self._choices.items()]
+        return {"understood": form, "answers": answers}

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from planner.grounding.binding import Binding, Bindings
 from planner.grounding.drafts import Draft, Drafts, Hold
-from planner.grounding.kinds import classes_of
-from planner.grounding.records import Alternative, Missing, Question, Unbound, Why
-from planner.grounding.scene import Scene, Thing
+from planner.grounding.records import Alternative, Missing, Question, Unbound, Why, words_of
+from planner.grounding.scene import Scene, Thing, classes_of
 from planner.grounding.spots import (
     Target,
     elsewhere_for,
@@ -17,16 +16,15 @@ from planner.grounding.spots import (
     too_small_for,
     usual_for,
 )
-from planner.grounding.wording import words_of
-from planner.language.description import (
+from planner.language.goal_form import (
     Anchor,
     Description,
     NounPhrase,
     Place,
     PlaceOf,
 )
+from planner.language.lexicon import Amount, Relation, Spot
 from planner.language.reading import AskReason
-from planner.language.words import Amount, Relation, Spot
 from planner.world.catalogue import word_key
 from planner.world.vocabulary import EntityKind
 

@@ -1,17 +1,26 @@
-"""What is known of the house when descriptions are bound: by a robot's memory, or in truth."""
+"""What is known of the house: its things, what nouns mean among them, where things are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
+from planner.language.goal_form import Description, NounPhrase
+from planner.language.lexicon import GENERIC_KINDS
+from planner.language.lexicon import Relation as Word
 from planner.world.belief import Belief, BeliefNode
-from planner.world.catalogue import default_catalogue, slice_names
-from planner.world.geometry import Box, Pose, Vec3
+from planner.world.catalogue import (
+    Meaning,
+    default_catalogue,
+    default_word_meanings,
+    slice_names,
+    word_key,
+)
+from planner.world.geometry import Box, Pose, Vec3, record
 from planner.world.house import Furniture, House
 from planner.world.receptacle import part_by_word
-from planner.world.record import record
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, floor_name
 
@@ -268,3 +277,171 @@ def _shape(kind: EntityKind, class_name: str, piece: Furniture | None) -> tuple[
         top, hollow = (part_by_word(class_name, r) for r in (Relation.ON, Relation.WITHIN))
         return top is not None, hollow is not None
     return False, False
+
+
+# Which known things a noun can mean.
+
+# Aliases of one class that say more than the class: in which rooms such furniture stands.
+_ROOMS_OF: Mapping[str, frozenset[str]] = {
+    "coffee table": frozenset({"living_room"}),
+    "living room table": frozenset({"living_room"}),
+    "dining table": frozenset({"dining_room"}),
+    "dining chair": frozenset({"dining_room"}),
+    "desk chair": frozenset({"office"}),
+    "office chair": frozenset({"office"}),
+    "bathroom sink": frozenset({"bathroom"}),
+}
+# Where such furniture stands in houses without these rooms.
+_ELSE_IN: Mapping[str, frozenset[str]] = {"dining table": frozenset({"kitchen"})}
+_GENERIC = {
+    "thing": EntityKind.OBJECT,
+    "furniture": EntityKind.FURNITURE,
+    "room": EntityKind.ROOM,
+}
+
+
+def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
+    """The known things that a noun can mean, by name; `anywhere`, not only in its usual rooms."""
+    if kind == "floor":
+        return [t for t in scene.of_kind(EntityKind.FURNITURE) if t.is_floor]
+    if kind in _GENERIC:
+        return [t for t in scene.of_kind(_GENERIC[kind]) if not t.is_floor]
+    found = [
+        thing
+        for level in (EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM)
+        for thing in scene.of_kind(level)
+        if _means(kind, thing)
+    ]
+    if not found:
+        found = [thing for thing in scene.slices if _means(kind, thing)]
+    if anywhere:
+        return found
+    for rooms in (_ROOMS_OF.get(kind, frozenset()), _ELSE_IN.get(kind, frozenset())):
+        usual = [t for t in found if _class_of(scene.things.get(t.room or "")) in rooms]
+        if usual:
+            return usual
+    return found
+
+
+def usual_rooms(kind: str) -> frozenset[str]:
+    """The classes of rooms that a word for furniture implies, as "coffee table" does."""
+    return _ROOMS_OF.get(kind, frozenset())
+
+
+def classes_of(kind: str) -> tuple[str, ...]:
+    """The classes of objects and furniture that a noun can mean; empty for any thing."""
+    meaning = _meaning(kind)
+    return tuple(sorted(meaning.objects | meaning.furniture))
+
+
+def can_open(phrase: NounPhrase) -> bool:
+    """Whether something that a phrase means may open: agents open furniture only."""
+    if not isinstance(phrase, Description) or phrase.kind in GENERIC_KINDS:
+        return True
+    classes, furniture = classes_of(phrase.kind), default_catalogue().furniture
+    return not classes or any(name in furniture for name in classes)
+
+
+def is_room_kind(kind: str) -> bool:
+    """Whether a noun means rooms."""
+    return kind == "room" or bool(_meaning(kind).rooms)
+
+
+def _means(kind: str, thing: Thing) -> bool:
+    meaning, name = _meaning(kind), _known_class(thing.kind, thing.class_name)
+    if thing.kind is EntityKind.ROOM:
+        return name in meaning.rooms
+    classes = meaning.objects if thing.kind is EntityKind.OBJECT else meaning.furniture
+    if name in classes:
+        return True
+    only_can = meaning.affordances and not (meaning.objects or meaning.furniture)
+    return bool(only_can) and not meaning.affordances.isdisjoint(thing.affordances)
+
+
+def _class_of(thing: Thing | None) -> str:
+    return "" if thing is None else _known_class(thing.kind, thing.class_name)
+
+
+@cache
+def _known_class(kind: EntityKind, class_name: str) -> str:
+    """The catalogue's class for a class that may be a model's free text."""
+    catalogue = default_catalogue()
+    find = {
+        EntityKind.OBJECT: catalogue.object_name,
+        EntityKind.FURNITURE: catalogue.furniture_name,
+        EntityKind.ROOM: catalogue.room_name,
+    }.get(kind)
+    return class_name if find is None else find(class_name) or class_name
+
+
+@cache
+def _meaning(kind: str) -> Meaning:
+    """What a noun means; "cup" is that class, not also a measuring cup."""
+    if kind in GENERIC_KINDS:
+        return Meaning()
+    found = default_word_meanings().find(kind) or Meaning()
+    exact = {name for name in found.objects if word_key(name) == kind}
+    return replace(found, objects=frozenset(exact)) if exact else found
+
+
+# Where things are relative to others, by what is known of them.
+
+# Descriptions are looser than PARTNR's is_next_to: a lamp next to the bed stands on a nightstand.
+NEAR_M = 1.0
+
+
+def is_at(scene: Scene, thing: Thing, word: Word, anchor: Thing) -> bool:
+    """Whether a thing is where a preposition says, relative to an anchor."""
+    if thing.name == anchor.name:
+        return False
+    if anchor.kind is EntityKind.ROOM:
+        return word in (Word.IN, Word.AT, Word.ON_TOP) and thing.room == anchor.name
+    if anchor.kind is EntityKind.AGENT:
+        held = thing.parent == anchor.name
+        return held or (thing.room is not None and thing.room == anchor.room)
+    if word in (Word.ON_TOP, Word.IN, Word.AT):
+        return _rests(scene, thing, word, anchor)
+    near = thing.room == anchor.room and thing.box.horizontal_gap_m(anchor.box) <= NEAR_M
+    if word is Word.NEXT_TO:
+        return near
+    if word is Word.UNDER:
+        over = thing.box.horizontal_gap_m(anchor.box) <= 0.0
+        return over and thing.box.minimum_m[2] < anchor.box.maximum_m[2] / 2
+    return near and _side(thing, anchor) is word
+
+
+def _rests(scene: Scene, thing: Thing, word: Word, anchor: Thing) -> bool:
+    """Whether it is on or in the anchor, or in what is; "in the shelf" is on a board."""
+    upper = thing
+    for holder in scene.holders(thing.name):
+        if holder.name == anchor.name:
+            if word is Word.AT:
+                return True
+            if word is Word.IN:
+                return upper.relation is Relation.WITHIN or not anchor.hollow
+            return upper.relation is Relation.ON or not anchor.surface
+        upper = holder
+    return False
+
+
+def _side(thing: Thing, anchor: Thing) -> Word:
+    """On which side of furniture something is, for somebody who faces its front."""
+    (x, y, _), (ax, ay, _) = thing.position_m, anchor.position_m
+    turn = math.atan2(y - ay, x - ax) - anchor.yaw_rad
+    ahead, left = math.cos(turn), math.sin(turn)
+    if abs(ahead) >= abs(left):
+        return Word.IN_FRONT_OF if ahead > 0 else Word.BEHIND
+    # Seen from the front, its own left is on the right.
+    return Word.RIGHT_OF if left > 0 else Word.LEFT_OF
+
+
+def leftmost(things: Collection[Thing], eye: Thing | None) -> list[Thing]:
+    """Things from left to right, as somebody sees them; from the map's south if nobody is known."""
+    if not things:
+        return []
+    xs = [thing.position_m for thing in things]
+    middle = tuple(sum(p[k] for p in xs) / len(xs) for k in (0, 1))
+    ex, ey = eye.position_m[:2] if eye is not None else (middle[0], middle[1] - 1.0)
+    dx, dy = middle[0] - ex, middle[1] - ey
+    # Rightwards is the way of looking, turned by a quarter clockwise.
+    return sorted(things, key=lambda t: (t.position_m[0] - ex) * dy - (t.position_m[1] - ey) * dx)

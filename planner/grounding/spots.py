@@ -1,11 +1,11 @@
-"""Places that are not described: where things belong, where they were, elsewhere."""
+"""Places that are not described: where things belong, where they were, what has a purpose."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 
-from planner.grounding.kinds import classes_of
-from planner.grounding.scene import Scene, Thing
+from planner.grounding.scene import Scene, Thing, classes_of
+from planner.language.goal_form import Anchor, Description, Goal, Mention, Move
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.vocabulary import EntityKind, Relation
@@ -124,3 +124,45 @@ def _goes_in(size_m: Vec3, hollow_m: Vec3) -> bool:
 def _class_of_room(scene: Scene, piece: Thing) -> str:
     room = scene.things.get(piece.room or "")
     return "" if room is None else room.class_name
+
+
+# What tells the descriptions of a goal apart.
+
+
+def key_of(phrase: Anchor, path: str) -> str:
+    """The same for the same definite description wherever it stands, else for its place only."""
+    if isinstance(phrase, Description) and phrase.definite and not phrase.each:
+        same = phrase.model_copy(update={"label": None})
+        return same.model_dump_json(by_alias=True, exclude_defaults=True)
+    return path
+
+
+# Which furniture is meant anywhere in an instruction, by what it has put there.
+#
+# "Open the cabinet, put the plates inside, close it": the cabinet is one for plates from the start.
+
+
+def purposes(goal: Goal, scene: Scene) -> Mapping[str, frozenset[str]]:
+    """The likely furniture for definite descriptions of places, by their keys."""
+    labels = {
+        phrase.label: phrase
+        for phrase in goal.phrases()
+        if isinstance(phrase, Description) and phrase.label is not None
+    }
+
+    def described(phrase: Anchor) -> Description | None:
+        if isinstance(phrase, Mention):
+            return labels.get(phrase.label)
+        return phrase if isinstance(phrase, Description) else None
+
+    found: dict[str, frozenset[str]] = {}
+    for request in goal.requests:
+        if not isinstance(request, Move):
+            continue
+        things = [thing for phrase in request.things if (thing := described(phrase)) is not None]
+        likely = likely_pieces(scene, [thing.kind for thing in things])
+        for place in request.to:
+            anchor = described(place.anchor)
+            if anchor is not None and anchor.definite and likely:
+                found.setdefault(key_of(anchor, ""), likely)
+    return found

@@ -1,4 +1,4 @@
-"""A seeded generator of plausible houses: rooms, doors, furniture and objects."""
+"""A seeded generator of plausible houses, and the shipped houses that it made."""
 
 from __future__ import annotations
 
@@ -6,23 +6,32 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
 from planner.houses.clutter import scatter
-from planner.houses.doors import DoorPlan
-from planner.houses.furnish import Furnishing, draw_furnishing, furnish
 from planner.houses.groups import GroupMaker, Member
-from planner.houses.layout import Plan, RoomSpec, plan_layout
-from planner.houses.room_floor import DoorMouth, RoomFloor, door_mouth
+from planner.houses.layout import DoorPlan, Plan, RoomSpec, plan_layout
+from planner.houses.room_floor import (
+    DoorMouth,
+    Furnishing,
+    RoomFloor,
+    door_mouth,
+    draw_furnishing,
+    furnish,
+)
 from planner.houses.room_program import HousePrograms, Zone, default_programs
 from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import PlannerError
+from planner.world.files import FileModel, read_model
 from planner.world.furnishing import build_furniture
 from planner.world.geometry import wrap_angle_rad
 from planner.world.house import Door, Furniture, House, Room
+from planner.world.share import config_dir
 
 _ATTEMPTS = 12
 _GROWTH = 1.18
@@ -238,3 +247,52 @@ def _furniture(
                 build_furniture(cls, name, room, member.x_m, member.y_m, yaw, member.size_m)
             )
     return tuple(pieces)
+
+
+# The shipped houses and how each was generated (config/houses/recipes.yaml).
+
+
+class Recipe(FileModel):
+    """The arguments with which a shipped house was generated."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    split: Literal["train", "heldout", "none"]
+    seed: Annotated[int, Field(ge=0)]
+    rooms: Annotated[int, Field(ge=4, le=12)]
+    objects: Annotated[int, Field(ge=0)] | None = None
+
+    @property
+    def path(self) -> Path:
+        """The file of the shipped house."""
+        folder = "bench" if self.split == "none" else self.split
+        return config_dir() / "houses" / folder / f"{self.name}.json"
+
+    def make(self) -> House:
+        """Generates the house again."""
+        return generate_house(
+            self.name, self.seed, rooms=self.rooms, objects=self.objects, split=self.split
+        )
+
+
+class _RecipeFile(FileModel):
+    version: Literal[1]
+    houses: tuple[Recipe, ...]
+
+    @model_validator(mode="after")
+    def _kept_apart(self) -> _RecipeFile:
+        seen: set[int] = set()
+        for recipe in self.houses:
+            if recipe.seed in seen:
+                raise ValueError(f"{recipe.name}: the seed {recipe.seed} is used twice")
+            seen.add(recipe.seed)
+        return self
+
+
+def recipes() -> tuple[Recipe, ...]:
+    """The shipped houses' recipes; no two have the same seed."""
+    return read_model(config_dir() / "houses" / "recipes.yaml", _RecipeFile).houses
+
+
+def shipped_houses() -> list[Path]:
+    """The files of all shipped houses in order of folder and name."""
+    return sorted((config_dir() / "houses").glob("*/*.json"))

@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from planner.houses.rectangles import Rect
-from planner.houses.room_program import Companion, GroupRule, HousePrograms, Place, SizeRange
+from planner.houses.room_program import Companion, GroupRule, HousePrograms, Place, Rect, SizeRange
 from planner.world.catalogue import Catalogue
 from planner.world.geometry import Vec3
 

@@ -1,7 +1,4 @@
-"""Where the names of a floor plan stand, so that none is over another.
-
-Lengths are metres of the map, so that pictures (Pillow) and pages (SVG) have the same layout.
-"""
+"""What floor plans are drawn with: pixels of the map, doors, and names that do not overlap."""
 
 from __future__ import annotations
 
@@ -13,12 +10,104 @@ from functools import lru_cache
 import numpy as np
 from PIL import ImageFont
 from shapely import contains_xy
+from shapely.geometry import Point as ShapelyPoint
 
 from planner.world.geometry import FloatArray
-from planner.world.house import Furniture, Room
+from planner.world.house import Door, Furniture, House, Room
+
+# Converts metres of the map to pixels of a floor plan, and back.
+
+_MARGIN_M = 0.6
+_TITLE_PX = 46
+_FOOT_PX = 44
+
+
+@dataclass(frozen=True, slots=True)
+class MapFrame:
+    """The image's frame: x to the right, map y upwards, pixel rows downwards.
+
+    Attributes:
+        left_m: the map's x at the image's left edge.
+        top_m: the map's y at the lower edge of the title.
+        pixels_per_m: scale.
+        width_px: width of the image.
+        height_px: height of the image, including title and footer.
+        top_px: height of the title.
+    """
+
+    left_m: float
+    top_m: float
+    pixels_per_m: float
+    width_px: int
+    height_px: int
+    top_px: int = _TITLE_PX
+
+    @staticmethod
+    def of(house: House, pixels_per_m: float) -> MapFrame:
+        """The frame around all rooms of a house with a margin, a title and a footer."""
+        x0, y0, x1, y1 = house.bounds_m
+        width = math.ceil((x1 - x0 + 2 * _MARGIN_M) * pixels_per_m)
+        height = math.ceil((y1 - y0 + 2 * _MARGIN_M) * pixels_per_m) + _TITLE_PX + _FOOT_PX
+        return MapFrame(x0 - _MARGIN_M, y1 + _MARGIN_M, pixels_per_m, max(width, 420), height)
+
+    def to_pixels(self, x_m: float, y_m: float) -> tuple[float, float]:
+        """(column, row) of a point of the map."""
+        column = (x_m - self.left_m) * self.pixels_per_m
+        return column, (self.top_m - y_m) * self.pixels_per_m + self.top_px
+
+    def to_map(self, column_px: float, row_px: float) -> tuple[float, float]:
+        """(x, y) in metres of a pixel."""
+        x = column_px / self.pixels_per_m + self.left_m
+        return x, self.top_m - (row_px - self.top_px) / self.pixels_per_m
+
+
+# The usual sign of a door on a plan: its leaf, and the quarter circle that it sweeps.
+
+Point = tuple[float, float]
+# Wider openings have no door leaf.
+_WIDEST_M = 1.05
+# Doors do not open into it, since people walk there.
+_HALLWAY = "hallway"
+_STEPS = 12
+
+
+def door_leaf(house: House, door: Door) -> list[Point]:
+    """The hinge, then the arc of a leaf that opens into the smaller room, metres.
+
+    The leaf is hinged at the end of the opening that is nearer to a corner of that room. Empty for
+    an opening without a leaf.
+    """
+    if door.width_m >= _WIDEST_M:
+        return []
+    rooms = [house.rooms_by_name[name] for name in door.rooms]
+    room = min(rooms, key=lambda r: (r.class_name == _HALLWAY, r.shape.area))
+    x, y = door.center_m
+    along = (math.cos(door.yaw_rad), math.sin(door.yaw_rad))
+    across = (-along[1], along[0])
+    if not room.shape.contains(ShapelyPoint(x + 0.1 * across[0], y + 0.1 * across[1])):
+        across = (along[1], -along[0])
+    half, reach = door.width_m / 2, door.width_m
+    to_corner = [
+        min(
+            math.dist((x + side * half * along[0], y + side * half * along[1]), corner)
+            for corner in room.polygon_m
+        )
+        for side in (-1, 1)
+    ]
+    if to_corner[1] < to_corner[0]:
+        along = (-along[0], -along[1])
+    hinge = (x - half * along[0], y - half * along[1])
+    arc = [hinge]
+    for step in range(_STEPS + 1):
+        turn = step * math.pi / 2 / _STEPS
+        c, s = math.cos(turn) * reach, math.sin(turn) * reach
+        arc.append(
+            (hinge[0] + c * along[0] + s * across[0], hinge[1] + c * along[1] + s * across[1])
+        )
+    return arc
+
 
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
-Point = tuple[float, float]
 Rectangle = tuple[float, float, float, float]
 """Smallest x and y, largest x and y."""
 

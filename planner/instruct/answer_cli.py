@@ -5,11 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 
-from planner import namespace
+from planner import environment
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_OK
+from planner.supervision import EXIT_OK
 from planner.world.errors import PlannerError
-from planner.world.instruct import one_line
+from planner.world.topics import one_line
 
 WAIT_S = 10.0
 
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="timeout for a task planner, seconds",
     )
-    namespace.add_argument(parser)
+    environment.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,18 +1,107 @@
-"""`planner instruct`: sends an instruction to running nodes and prints its story."""
+"""The arguments of `planner instruct`, and how an instruction ended. No ROS here."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
 
-from planner import namespace
+from planner import environment as namespace
 from planner.environment import ros_environment
-from planner.instruct.request import InstructRequest
+from planner.evaluation.language import read_evaluation
+from planner.evaluation.progress import feedback
 from planner.narrator.story import Event, Kind
-from planner.world.errors import PlannerError
-from planner.world.instruct import one_line
+from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json
+from planner.world.topics import InstructionCode, one_line
+
+# The arguments of `planner instruct`, and how an instruction ended. No ROS here.
+
+
+@dataclass(frozen=True, slots=True)
+class InstructRequest:
+    """One instruction to running nodes.
+
+    Attributes:
+        agents: agents to use; empty = all.
+        answers: to the planner's questions, in turn.
+        max_calls: planner calls allowed; 0 = the planner's default.
+        timeout_s: wall seconds after which it is canceled; 0 = never.
+        wait_s: wall seconds until a task planner has to answer.
+        simulated_person: whether questions are answered from the evaluator's progress once
+            `answers` are used up.
+        interactive: whether to prompt on the terminal once `answers` are used up.
+        namespace: of the stack.
+    """
+
+    instruction: str
+    agents: tuple[str, ...] = ()
+    answers: tuple[str, ...] = ()
+    max_calls: int = 0
+    timeout_s: float = 0.0
+    wait_s: float = 10.0
+    simulated_person: bool = False
+    interactive: bool = False
+    namespace: str = "/"
+
+
+class CancelReason(StrEnum):
+    """Why this client canceled its instruction."""
+
+    INTERRUPT = "interrupted"
+    TIMEOUT = "the time is over"
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionEnd:
+    """How an instruction ended; `stopped` if this client canceled it."""
+
+    code: int
+    text: str
+    question: str = ""
+    evidence: Mapping[str, str] = field(default_factory=dict)
+    stopped: CancelReason | None = None
+
+    @property
+    def exit_status(self) -> int:
+        """0 if it was done, 130 if the user interrupted it, else 1."""
+        if self.code == InstructionCode.DONE:
+            return EXIT_OK
+        return EXIT_INTERRUPTED if self.stopped is CancelReason.INTERRUPT else EXIT_FAILED
+
+
+# The answer of a simulated person who sees the evaluator's progress. No ROS here (HELPER-D83).
+
+
+def answer_from(goal: str, satisfied: Sequence[bool] | None) -> str:
+    """Says "done", or what is not as the goal wants it.
+
+    Args:
+        goal: the structured goal as JSON, as in /instruct/status; "" = there is none.
+        satisfied: of each proposition, from /evaluation; None = nothing was heard.
+
+    Raises:
+        PlannerError: if there is no goal or no progress of it, so that nobody can say.
+    """
+    if satisfied is None:
+        raise PlannerError("the simulated person has heard nothing from the evaluator")
+    try:
+        document = parse_json(goal, "the instruction", "goal") if goal else {}
+    except FileError as error:
+        raise PlannerError(f"the goal of the instruction is no JSON: {error.reason}") from None
+    if not isinstance(document, dict) or "propositions" not in document:
+        raise PlannerError("the simulated person knows only the goal of an episode")
+    propositions = read_evaluation(document, "the instruction", "goal").propositions
+    if len(propositions) != len(satisfied):
+        raise PlannerError(
+            f"the evaluator judges {len(satisfied)} propositions, the goal has {len(propositions)}"
+        )
+    return feedback(propositions, satisfied)
+
 
 WAIT_S = 10.0
 

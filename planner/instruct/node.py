@@ -20,25 +20,24 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Task
 from std_msgs.msg import String
 
+from planner.command_line import termination_requested
+from planner.evaluation.perceived import verdict_steps
 from planner.evaluation.progress import is_understood
-from planner.evaluation.task_start import verdict_steps
-from planner.instruct.evaluated_person import answer_from
-from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
-from planner.interrupts import termination_requested
+from planner.instruct.cli import CancelReason, InstructionEnd, InstructRequest, answer_from
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.story import Event, Kind
 from planner.network import SETTING, confine, is_loopback_only, requested_network
 from planner.ros import qos
-from planner.ros.checked_subscription import listen
-from planner.ros.client_node import client_node
+from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor, essential
 from planner.ros.instruct_client import InstructClient, no_server_message
+from planner.ros.subscriptions import listen
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
 from planner.world import topics
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode, one_line
+from planner.world.topics import InstructionCode, one_line
 
 POLL_S = 0.05
 # For the end of a canceled instruction: agents stop within a second, and the planner does not

@@ -20,16 +20,16 @@ from planner.language.clause_words import (
     WEAK_WISHES,
 )
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
+from planner.language.lexicon import (
+    Actor,
+    Relation,
+    Spot,
+)
 from planner.language.places import belongs
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, Verb, verbs_at
-from planner.language.words import (
-    Actor,
-    Relation,
-    Spot,
-)
 
 _WHO_DOES = {
     "my part is to": Actor.SPEAKER, "my part is": Actor.SPEAKER, "my job is to": Actor.SPEAKER,

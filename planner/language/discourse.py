@@ -17,13 +17,10 @@ from planner.language.drafts import (
     Where,
     several,
 )
-from planner.language.fitness import can_be
+from planner.language.lexicon import Amount, Relation, Spot, can_be
 from planner.language.places import is_furniture, is_room
-from planner.language.pronouns import Spoken
-from planner.language.reading import AlreadyTrue, AskReason
-from planner.language.room_contexts import RoomContexts
-from planner.language.sentence import Refused, Source
-from planner.language.words import Amount, Relation, Spot
+from planner.language.pronouns import RoomContexts, Spoken
+from planner.language.reading import AlreadyTrue, AskReason, Refused, Source
 
 
 class Discourse(RoomContexts):

@@ -10,22 +10,37 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 
-from planner.language.description import (
+from planner.language.english import MASS
+from planner.language.goal_form import (
     Anchor,
     Description,
+    Find,
+    Go,
+    Goal,
+    Leave,
+    Make,
     Mention,
+    Move,
+    Never,
     NounPhrase,
     OneOf,
     Place,
     PlaceOf,
+    Prepare,
+    Request,
 )
-from planner.language.english import MASS
-from planner.language.fitness import goes_inside, resting_relations
-from planner.language.goal_form import Find, Go, Goal, Leave, Make, Move, Never, Prepare, Request
+from planner.language.lexicon import (
+    GENERIC_KINDS,
+    Actor,
+    Amount,
+    Occasion,
+    Relation,
+    Spot,
+    goes_inside,
+    resting_relations,
+)
 from planner.language.reading import NoCommand, Reading
-from planner.language.words import GENERIC_KINDS, Actor, Amount, Occasion, Relation, Spot
-from planner.world.catalogue import default_catalogue, word_key
-from planner.world.word_meanings import default_word_meanings
+from planner.world.catalogue import default_catalogue, default_word_meanings, word_key
 
 # Nested tuples of what is compared; unordered parts are sorted by their text.
 Normal = object

@@ -1,20 +1,18 @@
-"""What answers a statement or question of the same speaker: "is it on? If so, switch it off"."""
+"""What a sentence takes over from the one before: its question, its place, its things."""
 
 from __future__ import annotations
 
 import copy
 
-from planner.language.announcements import Announcements
+from planner.language.circumstances import Announcements
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.english import FILLERS, phrases, products
-from planner.language.fitness import includes
+from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.modifiers import EXCEPT, opposite
 from planner.language.places import belongs, grouped, is_furniture, is_room
-from planner.language.reading import AskReason
+from planner.language.reading import STOPS, AskReason
 from planner.language.state_frames import Dos
-from planner.language.tokens import STOPS
-from planner.language.words import Amount, Relation, Spot
 
 _CHECK = products("check|see|find out|look|double check|tell me|verify", "if|whether")
 _IF_SO = phrases(
@@ -212,3 +210,74 @@ class FollowUps(Announcements):
 
 def _part_of(noun: Noun, whole: Noun) -> bool:
     return not noun.kind or noun.kind == whole.kind or includes(whole.kind, noun.kind)
+
+
+# What a request takes over from the one before: its place, its room, or its vague things.
+
+
+class Shares(FollowUps):
+    """Completes requests by the ones before."""
+
+    def _share_place(self, do: Do) -> None:
+        """Reads "I will bring the knives to the table, you bring the forks": there as well."""
+        last = self._previous[-1] if self._sentence and self._previous else None
+        if last is None or not do.taken or not last.to or do.who is last.who or do.who is None:
+            return
+        if last.act is Act.MOVE and all(where.anchor is Spot.ME for where in do.to):
+            do.to, do.act, do.taken = list(last.to), Act.MOVE, False
+
+    def _take_from_there(self, do: Do) -> None:
+        """Reads "go to the bedroom and get my slippers": those that are there."""
+        going = self._previous[-1] if self._sentence and self._previous else None
+        if going is not None and self._source.word(going.start) == "come":
+            # "Come to the kitchen and bring the mug": where the speaker is.
+            return
+        room = going.to[0].anchor if going and going.act is Act.GO and going.to else None
+        things = [thing for thing in do.things if isinstance(thing, Noun) and not thing.where]
+        if going is None or not isinstance(room, Noun) or not is_room(room):
+            return
+        if do.act in (Act.GO, Act.LEAVE, Act.NEVER) or do.who is Actor.SPEAKER:
+            return
+        there = do.act is Act.MAKE or (do.taken and all(w.anchor is Spot.ME for w in do.to))
+        if not there or len(things) != len(do.things):
+            # "Go to the kitchen and put the cup in the sink": the one there, or another.
+            if do.act in (Act.MOVE, Act.MAKE):
+                raise self._source.ask(AskReason.WHICH, going.start, do.end)
+            return
+        for thing in things:
+            thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+        for step in self.order.steps:
+            step[:] = [other for other in step if other is not going]
+
+    def _is_share(self, do: Do) -> bool:
+        """Reads "I will set the table, you bring the plates": to the speaker, or to the table."""
+        last = self._previous[-1] if self._previous else None
+        if last is None or not do.taken or any(w.anchor is not Spot.ME for w in do.to):
+            return False
+        shared = do.who is Actor.ROBOT and last.who is Actor.SPEAKER
+        return bool(do.to) and (shared or last.occasion is Occasion.SET_TABLE)
+
+    def _nowhere_said(self, do: Do) -> bool:
+        """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
+        before = [w.anchor for earlier in self._previous for w in earlier.to]
+        return do.taken and bool(before) and before[-1] is not Spot.ME
+
+    def _spell_out(self, do: Do, vague: Do) -> None:
+        """Reads "Move some toys from the bed to the table. Move the ball, then the doll."""
+        for step in self.order.steps:
+            step[:] = [other for other in step if other is not vague]
+        origins = [w for some in vague.things if isinstance(some, Noun) for w in some.where]
+        for thing in do.things:
+            if isinstance(thing, Noun) and not thing.where:
+                thing.where = list(origins)
+
+    def _vague_before(self, _things: list[Phrase]) -> Do | None:
+        last = self._previous[-1] if self._previous else None
+        if last is None or last.act is not Act.MOVE or not last.to or len(last.things) != 1:
+            return None
+        some = last.things[0]
+        if not isinstance(some, Noun) or some.count not in (Amount.SOME, Amount.FEW):
+            return None
+        kinds = [thing.kind for thing in _things if isinstance(thing, Noun)]
+        named = len(kinds) == len(_things) and all(includes(some.kind, kind) for kind in kinds)
+        return last if named else None

@@ -7,14 +7,13 @@ from collections.abc import Callable, Iterable
 from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PRIVATE_ADJECTIVES, VAGUE_RESULTS
+from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
 from planner.language.places import grouped, is_room
-from planner.language.reading import AskReason
+from planner.language.reading import STOPS, AskReason
 from planner.language.state_frames import Dos
-from planner.language.tokens import STOPS
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
-from planner.language.words import Actor, Amount, Relation, Spot
 
 # They find out only "where" something is.
 _WHERE_ONLY = frozenset({"tell", "check", "figure out", "work out", "let"})

@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.clause_words import SPEAKER
+from planner.language.clause_words import ALSO, SPEAKER, TOO
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
 from planner.language.english import phrases
-from planner.language.fitness import includes
-from planner.language.ordering import Order
-from planner.language.places import belongs, is_furniture, is_room
-from planner.language.reading import AskReason
-from planner.language.sentence import Source
-from planner.language.state_frames import Dos, is_light
-from planner.language.statements import forbidden
-from planner.language.text_words import ALSO, TOO
-from planner.language.verbs import Form
-from planner.language.words import (
+from planner.language.lexicon import (
     Actor,
     Occasion,
     Spot,
+    includes,
 )
+from planner.language.ordering import Order
+from planner.language.places import belongs, is_furniture, is_room
+from planner.language.reading import AskReason, Source
+from planner.language.state_frames import Dos, is_light
+from planner.language.statements import forbidden
+from planner.language.verbs import Form
 
 _SHARES = phrases("do|get|take|handle|take care of|deal with|see to|take on|look after")
 

@@ -1,36 +1,295 @@
-"""What an instruction asks for: a goal over descriptions of things, not over known things.
-
-The parser writes this form, the binder finds the things that fit the descriptions, and the planner
-gets both. In files it is compact YAML; docs/language.md explains it with examples.
-"""
+"""What an instruction asks for: a goal over descriptions of things and places."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import (
+    BeforeValidator,
+    ConfigDict,
     Discriminator,
     Field,
     SerializerFunctionWrapHandler,
     Tag,
+    WrapSerializer,
     model_serializer,
     model_validator,
 )
 
-from planner.language.description import (
-    MAX_COUNT,
-    Anchor,
-    Description,
-    Form,
-    Many,
-    Mention,
-    NounPhrase,
-    Places,
-    phrases_within,
-    tag_of,
+from planner.language.lexicon import (
+    Actor,
+    Amount,
+    Arrangement,
+    Bound,
+    Kind,
+    Occasion,
+    Pick,
+    Relation,
+    Size,
+    Spot,
+    StateWord,
 )
-from planner.language.words import Actor, Arrangement, Occasion, StateWord
+from planner.world.files import FileModel
+from planner.world.shapes import Color, Material
+
+# Descriptions of things and places: what noun phrases and prepositions of an instruction mean.
+
+MAX_COUNT = 1000
+
+ItemT = TypeVar("ItemT")
+
+
+def _as_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list | tuple) else (value,)
+
+
+def _single(value: object, handler: SerializerFunctionWrapHandler) -> object:
+    items = handler(value)
+    return items[0] if len(items) == 1 else items
+
+
+Many = Annotated[tuple[ItemT, ...], BeforeValidator(_as_tuple), WrapSerializer(_single)]
+"""Several of something; a file may write a single one without brackets."""
+
+
+class Form(FileModel):
+    """A record whose fields have other names in files."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+
+def tag_of(records: Mapping[str, type[Form]], value: object) -> str | None:
+    """The field that tells a record apart from others, in a file or already read; None if none."""
+    if isinstance(value, Mapping):
+        return next((head for head in records if head in value), None)
+    return next((head for head, record in records.items() if isinstance(value, record)), None)
+
+
+_SPOTS = frozenset(Spot)
+
+Label = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class Mention(Form):
+    """The same things as those that an earlier description, labelled `as`, was bound to."""
+
+    label: Label
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        return {"label": value} if isinstance(value, str) else value
+
+    @model_serializer
+    def _write(self) -> str:
+        return self.label
+
+
+def _phrase_tag(value: object) -> str:
+    if isinstance(value, Spot) or (isinstance(value, str) and value in _SPOTS):
+        return "spot"
+    if isinstance(value, str | Mention):
+        return "mention"
+    if isinstance(value, OneOf) or (isinstance(value, Mapping) and "one_of" in value):
+        return "one_of"
+    if isinstance(value, PlaceOf) or (isinstance(value, Mapping) and "place_of" in value):
+        return "place_of"
+    return "description"
+
+
+class Place(Form):
+    """Somewhere relative to an anchor; several places of one thing hold together."""
+
+    relation: Relation
+    anchor: Anchor
+
+
+def _read_places(value: object) -> object:
+    if isinstance(value, str):
+        return ({"relation": Relation.AT, "anchor": value},)
+    if isinstance(value, Mapping):
+        return tuple(
+            {"relation": relation, "anchor": anchor}
+            for relation, anchors in value.items()
+            for anchor in (anchors if isinstance(anchors, list) else [anchors])
+        )
+    return value
+
+
+def _write_places(places: tuple[Place, ...], handler: SerializerFunctionWrapHandler) -> object:
+    if (
+        len(places) == 1
+        and places[0].relation is Relation.AT
+        and isinstance(places[0].anchor, Spot)
+    ):
+        return places[0].anchor.value
+    found: dict[str, list[object]] = {}
+    for item in handler(places):
+        found.setdefault(item["relation"], []).append(item["anchor"])
+    return {relation: items if len(items) > 1 else items[0] for relation, items in found.items()}
+
+
+Places = Annotated[tuple[Place, ...], BeforeValidator(_read_places), WrapSerializer(_write_places)]
+"""In files a mapping of relations to anchors, or only the name of a spot."""
+
+
+class Description(Form):
+    """Things by what they are, as they are when the instruction is given.
+
+    In files the kind stands at its determiner: `{the: cup}` should fit exactly one thing,
+    `{a: cup}` any one, `{all: cup}` every one, `{some: cup}` at least two, `{few: cup}` at least
+    three.
+
+    Attributes:
+        count: how many; in files `n`, `at_least` or `at_most`.
+        definite: no more things fit than are counted; if more do, which ones must be asked.
+        states: what they are now; in files `is`.
+        where: all places that hold of them; in files the relations themselves.
+        holding: what is on or in them; in files `with`.
+        but: what is not meant although it fits; in files `except`.
+        other_than: labels of things from which these differ.
+        elsewhere: a place other than the one where the moved things are.
+        each: one of its own for each of the things, or of the places, of the request.
+        label: a name for later mentions; in files `as`.
+    """
+
+    kind: Kind
+    count: Annotated[int, Field(ge=1, le=MAX_COUNT, strict=True)] | Amount = 1
+    bound: Bound = Bound.EXACTLY
+    definite: bool = False
+    color: Color | None = None
+    material: Material | None = None
+    size: Size | None = None
+    pick: Pick | None = None
+    states: Many[StateWord] = Field(default=(), validation_alias="is", serialization_alias="is")
+    where: tuple[Place, ...] = ()
+    holding: Many[NounPhrase] = Field(
+        default=(), validation_alias="with", serialization_alias="with"
+    )
+    but: Many[NounPhrase] = Field(
+        default=(), validation_alias="except", serialization_alias="except"
+    )
+    other_than: Many[Label] = ()
+    elsewhere: bool = False
+    each: bool = False
+    label: Label | None = Field(default=None, validation_alias="as", serialization_alias="as")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, value: object) -> object:
+        return _read_description(value) if isinstance(value, Mapping) else value
+
+    @model_validator(mode="after")
+    def _count_fits_its_words(self) -> Self:
+        if isinstance(self.count, Amount) and (self.definite or self.bound is not Bound.EXACTLY):
+            raise ValueError(f"{self.count} goes with neither a bound nor 'the'")
+        if self.definite and self.bound is not Bound.EXACTLY:
+            raise ValueError("'the' goes with no bound")
+        if self.label in _SPOTS:
+            raise ValueError(f"as: {self.label} is a place")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _write(self, handler: SerializerFunctionWrapHandler) -> dict[str, object]:
+        rest: dict[str, object] = handler(self)
+        for field in ("kind", "count", "bound", "definite", "where"):
+            rest.pop(field, None)
+        if isinstance(self.count, Amount):
+            return {self.count.value: self.kind} | rest | _written_where(self.where)
+        words: dict[str, object] = {"the" if self.definite else "a": self.kind}
+        if self.bound is not Bound.EXACTLY:
+            words[self.bound.value] = self.count
+        elif self.count > 1:
+            words["n"] = self.count
+        return words | rest | _written_where(self.where)
+
+
+def _written_where(places: tuple[Place, ...]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for relation in dict.fromkeys(place.relation for place in places):
+        anchors = [_dumped(place.anchor) for place in places if place.relation is relation]
+        found[relation.value] = anchors if len(anchors) > 1 else anchors[0]
+    return found
+
+
+def _dumped(anchor: Anchor) -> object:
+    if isinstance(anchor, Spot):
+        return anchor.value
+    dumped: object = anchor.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return dumped
+
+
+def _read_description(value: Mapping[str, object]) -> dict[str, object]:
+    fields = dict(value)
+    if "kind" in fields:
+        return fields
+    determiners = [word for word in ("the", "a", *Amount) if word in fields]
+    if len(determiners) != 1:
+        raise ValueError("expected one of the, a, all, some, few")
+    (determiner,) = determiners
+    fields["kind"] = fields.pop(determiner)
+    fields["definite"] = determiner == "the"
+    if determiner in set(Amount):
+        fields["count"] = determiner
+    for word, bound in (
+        ("n", Bound.EXACTLY),
+        ("at_least", Bound.AT_LEAST),
+        ("at_most", Bound.AT_MOST),
+    ):
+        if word in fields:
+            if "count" in fields:
+                raise ValueError(f"{word}: there is another count")
+            fields |= {"count": fields.pop(word), "bound": bound}
+    where = {word: fields.pop(word) for word in tuple(fields) if word in set(Relation)}
+    fields["where"] = _read_places(where)
+    return fields
+
+
+class OneOf(Form):
+    """Alternatives, the preferred one first."""
+
+    one_of: Annotated[tuple[NounPhrase, ...], Field(min_length=2)]
+
+
+class PlaceOf(Form):
+    """Where something was when the instruction was given."""
+
+    place_of: NounPhrase
+
+
+NounPhrase = Annotated[
+    Annotated[Description, Tag("description")]
+    | Annotated[Mention, Tag("mention")]
+    | Annotated[OneOf, Tag("one_of")],
+    Discriminator(_phrase_tag),
+]
+Anchor = Annotated[
+    Annotated[Description, Tag("description")]
+    | Annotated[Mention, Tag("mention")]
+    | Annotated[OneOf, Tag("one_of")]
+    | Annotated[PlaceOf, Tag("place_of")]
+    | Annotated[Spot, Tag("spot")],
+    Discriminator(_phrase_tag),
+]
+
+
+def phrases_within(phrase: NounPhrase | Anchor) -> Iterator[NounPhrase | Anchor]:
+    """A phrase after those that it contains."""
+    if isinstance(phrase, Description):
+        for inner in (*(place.anchor for place in phrase.where), *phrase.holding, *phrase.but):
+            yield from phrases_within(inner)
+    elif isinstance(phrase, OneOf):
+        for inner in phrase.one_of:
+            yield from phrases_within(inner)
+    elif isinstance(phrase, PlaceOf):
+        yield from phrases_within(phrase.place_of)
+    yield phrase
+
+
+for _record in (Place, Description, OneOf, PlaceOf):
+    _record.model_rebuild()
+
 
 THEN, ANY_TIME = "then", "any_time"
 

@@ -1,32 +1,41 @@
-"""An instruction in plain English becomes a goal, or the outcome that says why there is none."""
+"""An instruction becomes a goal or a reason why not; short answers to questions about it."""
 
 from __future__ import annotations
 
+import copy
 import itertools
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
 
 from pydantic import ValidationError
 
-from planner.language.accounting import Accounting
-from planner.language.checks import check
-from planner.language.conservation import conserve
-from planner.language.emission import Emission
-from planner.language.english import THE
-from planner.language.lexicon import default_lexicon
+from planner.language.checks import Accounting, check, conserve
+from planner.language.discourse import Discourse
+from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
+from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PRIVATE_ADJECTIVES, THE, phrases
+from planner.language.goal_form import Description, Form, Goal, Place
+from planner.language.lexicon import Actor, Amount, Relation, default_lexicon, includes
+from planner.language.noun_phrases import with_verbs
+from planner.language.nouns import describe
+from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import (
+    STOPS,
     Ask,
     AskReason,
     NoCommand,
     NoCommandReason,
     NotUnderstood,
     Reading,
+    Refused,
+    Source,
+    Token,
+    tokens_of,
 )
+from planner.language.remarks import known, no_command, respelled
 from planner.language.repairs import repaired, without_hesitation
-from planner.language.screening import known, no_command, respelled
-from planner.language.sentence import Refused, Source
-from planner.language.short_forms import with_verbs
 from planner.language.text import Text
-from planner.language.tokens import STOPS, Token, tokens_of
-from planner.language.words import Actor
 
 _ASKING = frozenset({"where", "what", "who", "why", "whose"})
 _ASKED = frozenset({("did",), ("is",), ("are",), ("was",), ("were",), ("have",), ("has",), ("do",)})
@@ -116,3 +125,344 @@ def suggestions(reading: Reading) -> dict[str, tuple[str, ...]]:
     words = {word for phrase in reading.words for word in phrase.lower().split() if not known(word)}
     found = {word: default_lexicon().near(word) for word in sorted(words)}
     return {word: near for word, near in found.items() if near}
+
+
+# What a short answer to a question about an instruction means: "the kitchen one", "both".
+
+_YES = phrases(
+    "yes|yeah|yep|sure|ok|right|correct|exactly|of course|do it|do that|go ahead|yes do|please do"
+    "|that is right|that one|this one|yes that one|that is the one|sounds good"
+)
+_NO = phrases(
+    "no|nope|none|neither|neither of them|none of them|no thanks|no thank you|never mind|nevermind"
+    "|forget it|forget about it|do not|leave it|stop|cancel|do nothing|nothing|not now|skip it"
+    "|skip that|i do not know|no idea|do not bother|nowhere|leave them|no do not"
+)
+_ANY = phrases(
+    "any|any one|anyone|any of them|any of those|either|either one|either of them|whichever"
+    "|whatever|it does not matter|does not matter|i do not care|i do not mind|do not care"
+    "|you choose|you decide|you pick|no preference|up to you|it is up to you|your choice|one"
+    "|one of them|whichever you like|whichever is closest|any will do|either is fine|anything"
+    "|any is fine|either will do|anywhere|wherever|just one|all the same to me"
+)
+_ALL = phrases(
+    "all|both|all of them|both of them|every one|each|each of them|everything|them all|the lot"
+    "|all of it|every single one|the two of them|each one|them both|all of those"
+)
+_ORDINALS = {
+    "first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "latter": -1,
+    "last": -1,
+}  # fmt: skip
+_OPENINGS = phrases(
+    "i mean|i meant|i think|it is|they are|that is|that would be|i would say|take|use|choose|pick"
+    "|the one that is|the ones that are|the one which is|probably|maybe|well|um|uh|oh|sorry|just"
+    "|yes|please|ok|i want|i would like|make it|no|put it|put them|bring it|move it|move them"
+    "|those that are|i was thinking of|how about|what about|try"
+)
+_CLOSINGS = frozenset(
+    {"please", "thanks", "then", "probably", "maybe", "instead", "only", "obviously"}
+)
+
+
+class AnswerSort(StrEnum):
+    """How an answer decides a question.
+
+    THINGS: these things; PLACES: there; ALL, ANY: of those asked about; OPTION: by its number in
+    the question; YES; NO: none, or do not do it; INSTRUCTION: a new one in place of the old;
+    UNCLEAR: none of these, so ask again.
+    """
+
+    THINGS = "things"
+    PLACES = "places"
+    ALL = "all"
+    ANY = "any"
+    OPTION = "option"
+    YES = "yes"
+    NO = "no"
+    INSTRUCTION = "instruction"
+    UNCLEAR = "unclear"
+
+
+MAX_WORDS = 40
+_FIXED = {AnswerSort.YES: _YES, AnswerSort.NO: _NO, AnswerSort.ANY: _ANY, AnswerSort.ALL: _ALL}
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an answer means.
+
+    Attributes:
+        things: for THINGS, ALL and ANY what was asked about, as the answer says: `{the: cup,
+            in: {the: kitchen}}` for "the kitchen one".
+        places: for PLACES.
+        option: for OPTION, from 1; -1 is the last.
+        goal: the instruction as the answer completes it, where words alone decide that.
+    """
+
+    sort: AnswerSort
+    things: Description | None = None
+    places: tuple[Place, ...] = ()
+    option: int | None = None
+    goal: Goal | None = None
+
+
+def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
+    """Reads an answer to a question that the instruction led to."""
+    tokens = spelled(text)
+    if not 0 < len(tokens) <= MAX_WORDS:
+        return Answer(AnswerSort.UNCLEAR)
+    reader = _Reader(Source(text, tokens, default_lexicon()))
+    asked = _Asked(instruction, ask)
+    said = tuple(token.word for token in tokens if token.is_word)
+    for sort, texts in _FIXED.items():
+        if said in texts or (said[-1:] and said[-1] in _CLOSINGS and said[:-1] in texts):
+            things = asked.amount(sort)
+            goal = asked.goal_with(things) or (asked.completed(text) if things is None else None)
+            return Answer(sort, things, goal=goal)
+    if count := NUMBERS.get(said[0]) if said[1:] in (("of", "them"), ("of", "those")) else None:
+        things = asked.amount(AnswerSort.ANY, count)
+        return Answer(AnswerSort.ANY, things, goal=asked.goal_with(things))
+    if option := _option(said):
+        return Answer(AnswerSort.OPTION, option=option)
+    try:
+        noun, wheres = reader.things(), reader.wheres()
+        if ask.reason is AskReason.DONE:
+            pass
+        elif ask.reason is AskReason.WHERE:
+            places = asked.places(noun, wheres)
+            if places:
+                short = f"the {text}" if noun is not None and noun.bare else text
+                return Answer(AnswerSort.PLACES, places=places, goal=asked.completed(short, places))
+        elif things := asked.narrowed(noun, wheres):
+            goal = asked.goal_with(things) or asked.completed(text)
+            return Answer(AnswerSort.THINGS, things, goal=goal)
+    except (Refused, ValidationError):
+        pass
+    whole = interpret(text)
+    goal = whole if isinstance(whole, Goal) else asked.completed(text)
+    goal = None if goal == interpret(instruction) else goal
+    return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
+
+
+def _option(said: tuple[str, ...]) -> int | None:
+    """Reads "the first one", "number two", "2"."""
+    rest = tuple(word for word in said if word not in ("the", "one", "number", "option"))
+    if len(rest) != 1:
+        return None
+    (word,) = rest
+    if word in _ORDINALS:
+        return _ORDINALS[word]
+    if word.isdecimal() and len(word) < 3:
+        return int(word)
+    return NUMBERS.get(word) if "number" in said or "option" in said else None
+
+
+class _Reader(Text):
+    """Reads things or places that are a whole answer."""
+
+    def things(self) -> Noun | None:
+        """Things; without a kind if it is left out: "the red one", "dirty"."""
+        for at in self._starts():
+            found = self.described(at)
+            if found is not None and isinstance(found[0], Noun):
+                wheres, end = self.located(found[1])
+                if self._ends_at(end):
+                    if found[0].bare and not found[0].plural:
+                        # "Kitchen" is short for "the kitchen".
+                        found[0].definite = True
+                    found[0].where += grouped(wheres, unsure=True)
+                    return found[0]
+            noun = Noun("", at, at, definite=True)
+            i = self._elliptic(at + (self._source.word(at) in THE), noun)
+            if noun.described and self._ends_at(i):
+                return noun
+        return None
+
+    def _elliptic(self, at: int, noun: Noun) -> int:
+        """Reads "red", "the biggest", "on the left", "that I used": the noun is left out."""
+        i = at
+        if picked := self._source.longest(i, PICK_WORDS):
+            noun.pick = PICKS[self._source.words[i:picked]]
+            i = picked
+        while (sense := self._adjective(i)) and (match := self._source.match(i)):
+            describe(noun, sense)
+            i += match.length
+        return self._after(i, noun)
+
+    def wheres(self) -> list[Where]:
+        """Places; empty if the answer is none."""
+        for at in self._starts():
+            found, end = self.places(at)
+            if found and self._ends_at(end):
+                return grouped(found, unsure=True)
+        return []
+
+    def _starts(self) -> Iterator[int]:
+        """Where the answer itself may begin, after "I mean" and the like."""
+        end = 0
+        while True:
+            yield end
+            comma = self._source.word(end) == ","
+            after = self._source.longest(end, _OPENINGS) or (end + 1 if comma else 0)
+            if not after:
+                return
+            end = after
+
+    def _ends_at(self, at: int) -> bool:
+        ends = STOPS | _CLOSINGS | {","}
+        return all(word in ends for word in self._source.words[at:])
+
+
+class _Asked:
+    """What was asked about, and what an answer makes of it."""
+
+    def __init__(self, instruction: str, ask: Ask) -> None:
+        self._instruction, self._ask = instruction, ask
+        words = ask.words[0]
+        about = words
+        if words in PRIVATE_ADJECTIVES:
+            # "My favourite cup" is one of the cups.
+            self._instruction = instruction.replace(f"{words} ", "", 1)
+            about = f"the {instruction.partition(words)[2]}"
+        self._base = _first_noun(about)
+
+    def amount(self, sort: AnswerSort, count: int = 0) -> Description | None:
+        """All or any of what was asked about; yes and no have no things."""
+        if sort not in (AnswerSort.ALL, AnswerSort.ANY) or self._base is None:
+            return None
+        noun = copy.copy(self._base)
+        noun.definite = False
+        if sort is AnswerSort.ALL:
+            noun.count = Amount.ALL
+        elif count or noun.count is Amount.ALL:
+            noun.count = count or 1
+        return _written(noun)
+
+    @staticmethod
+    def places(noun: Noun | None, wheres: list[Where]) -> tuple[Place, ...]:
+        """Where to: the places of the answer, or the place that it names."""
+        if noun is not None and noun.kind:
+            wheres = [_at(Relation.AT, noun, Way.TO)]
+        about = Do(Act.MOVE, [], 0, 0, wheres)
+        Discourse(Source("", (), default_lexicon())).accept(about)
+        return Emission().places(about.to)
+
+    def narrowed(self, noun: Noun | None, wheres: list[Where]) -> Description | None:
+        """What was asked about with what the answer adds; None if that is nothing."""
+        base = self._base
+        if noun is None and not wheres:
+            return None
+        if base is None:
+            return _written(noun) if noun and noun.kind else None
+        if noun is not None and (not noun.kind or _overlap(base.kind, noun.kind)):
+            found = _merged(base, noun)
+        elif noun is not None and not (is_furniture(noun) or is_room(noun)):
+            found = noun
+        else:
+            found = copy.copy(base)
+            anchor = wheres or [_at(Relation.AT, noun, Way.STATIC)] if noun else wheres
+            found.where = [*base.where, *anchor]
+        things = _written(found)
+        return None if things == _written(base) else things
+
+    def goal_with(self, things: Description | None) -> Goal | None:
+        """The goal of the instruction with other things for those asked about."""
+        plain = interpret(self._instruction)
+        if things is None or self._base is None or not isinstance(plain, Goal):
+            return None
+        old = _dumped(plain)
+        new = _replaced(old, _dumped(_written(self._base)), _dumped(things))
+        return Goal.model_validate(new) if new != old else None
+
+    def completed(self, text: str, places: tuple[Place, ...] = ()) -> Goal | None:
+        """The goal of the instruction with the answer's words in it, and things at its places."""
+        anchors = [place.anchor for place in places]
+        for whole in self._with_answer(text.strip().rstrip(".!")):
+            found = interpret(whole)
+            if isinstance(found, Goal) and all(anchor in found.phrases() for anchor in anchors):
+                return found
+        return None
+
+    def _with_answer(self, answer: str) -> Iterator[str]:
+        words = self._ask.words[0]
+        if self._ask.reason is AskReason.DONE or words[0].isupper():
+            # The words are a whole clause: "Move the lamp".
+            yield f"{self._instruction} {answer}"
+            for to in ("", "to ", "in "):
+                yield f"{self._instruction.rstrip('.!?')} {to}{answer}"
+                yield f"{self._instruction} Put it {to}{answer}."
+                yield f"{self._instruction} Put them {to}{answer}."
+            return
+        for found in re.finditer(rf"\b{re.escape(words)}\b", self._instruction):
+            head, tail = self._instruction[: found.start()], self._instruction[found.end() :]
+            if words in answer:
+                # "The apples in the bowl", of "put the apples in the bowl on the counter".
+                yield f"{head}that are {words}{tail}"
+                yield f"{head}that is {words}{tail}"
+            yield f"{head}{answer}{tail}"
+            if words.partition(" ")[2] in answer:
+                yield f"{head}{words} that is{tail}"
+            for to in ("to ", "in "):
+                yield f"{head}{to}{answer}{tail}"
+
+
+def _first_noun(text: str) -> Noun | None:
+    source = Source(text, spelled(text), default_lexicon())
+    for at in range(source.size):
+        try:
+            found = Text(source).described(at)
+        except Refused:
+            continue
+        if found is not None and isinstance(found[0], Noun) and found[0].kind:
+            return found[0]
+    return None
+
+
+def _overlap(kind: str, other: str) -> bool:
+    return includes(kind, other) or includes(other, kind)
+
+
+def _merged(base: Noun, noun: Noun) -> Noun:
+    """An answer's noun with what the question said of it."""
+    found = copy.copy(noun)
+    found.kind = noun.kind or base.kind
+    found.color = noun.color or base.color
+    found.material = noun.material or base.material
+    found.size, found.pick = noun.size or base.size, noun.pick or base.pick
+    found.states = list(dict.fromkeys([*base.states, *noun.states]))
+    found.where = [*base.where, *noun.where]
+    if not noun.plural and noun.count == 1:
+        found.count, found.definite = base.count, base.definite
+    return found
+
+
+def _at(relation: Relation, noun: Noun, way: Way) -> Where:
+    """A place at an anchor; in it if that is a room."""
+    relation = Relation.IN if is_room(noun) else relation
+    return Where(relation, noun, way, noun.start, noun.end)
+
+
+def _written(noun: Noun) -> Description:
+    """A noun by itself as a description."""
+    about = Do(Act.MENTION, [copy.deepcopy(noun)], 0, 0)
+    Discourse(Source("", (), default_lexicon())).accept(about)
+    found = Emission().phrase(about.things[0])
+    if not isinstance(found, Description):
+        raise Refused(NotUnderstood(words=(noun.kind,)))
+    return found
+
+
+def _dumped(record: Form) -> object:
+    return record.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+
+
+def _replaced(node: object, old: object, new: object) -> object:
+    """A dumped goal with another description in place of one, under the same label."""
+    if isinstance(node, dict):
+        label = {key: value for key, value in node.items() if key == "as"}
+        if {key: value for key, value in node.items() if key != "as"} == old and isinstance(
+            new, dict
+        ):
+            return new | label
+        return {key: _replaced(value, old, new) for key, value in node.items()}
+    return [_replaced(item, old, new) for item in node] if isinstance(node, list) else node

@@ -1,4 +1,4 @@
-"""The phrases of instructions that the catalogue knows, and what each can be in a goal."""
+"""The words and phrases that the catalogue knows, and what can be done with their kinds."""
 
 from __future__ import annotations
 
@@ -7,15 +7,175 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Annotated
 
-from planner.language.plurals import plural_of
-from planner.language.words import GENERIC_KINDS, JOINT_STATES, Size
-from planner.world.catalogue import word_key
-from planner.world.look import Color, Material
-from planner.world.state_skills import default_state_skills
-from planner.world.states import default_states
-from planner.world.word_meanings import Meaning, WordMeanings, default_word_meanings
+from pydantic import AfterValidator
+
+from planner.world.catalogue import (
+    Meaning,
+    ObjectClass,
+    WordMeanings,
+    default_catalogue,
+    default_word_meanings,
+    word_key,
+)
+from planner.world.shapes import Color, Material
+from planner.world.states import default_state_skills, default_states
+
+# The closed word classes of the form of a goal, and which words of the catalogue it accepts.
+
+# Nouns that stand for no class: any object, any furniture, any room, the floor of a room.
+GENERIC_KINDS = frozenset({"thing", "furniture", "room", "floor"})
+# Not a state of the catalogue, but of whatever has a door, drawer or lid.
+JOINT_STATES = ("open", "closed")
+
+
+class Amount(StrEnum):
+    """A count that is not a number: every one, more than none, at least three."""
+
+    ALL = "all"
+    SOME = "some"
+    FEW = "few"
+
+
+class Bound(StrEnum):
+    """How a count is meant."""
+
+    EXACTLY = "exactly"
+    AT_LEAST = "at_least"
+    AT_MOST = "at_most"
+
+
+class Relation(StrEnum):
+    """Where something is relative to an anchor; AT leaves it to the kind of anchor."""
+
+    ON_TOP = "on_top"
+    IN = "in"
+    AT = "at"
+    NEXT_TO = "next_to"
+    UNDER = "under"
+    BEHIND = "behind"
+    IN_FRONT_OF = "in_front_of"
+    LEFT_OF = "left_of"
+    RIGHT_OF = "right_of"
+
+
+class Spot(StrEnum):
+    """Places that are not described.
+
+    ME is the speaker, HERE where the speaker is, BACK where the things were before the
+    instruction, USUAL where such things belong, ELSEWHERE anywhere but where they are.
+    """
+
+    ME = "me"
+    HERE = "here"
+    BACK = "back"
+    USUAL = "usual"
+    ELSEWHERE = "elsewhere"
+
+
+class Size(StrEnum):
+    """Sizes, relative to others of the kind."""
+
+    BIG = "big"
+    SMALL = "small"
+    TALL = "tall"
+    SHORT = "short"
+
+
+class Pick(StrEnum):
+    """Which one of several, by comparison; distances are from the speaker or a given anchor."""
+
+    NEAREST = "nearest"
+    FARTHEST = "farthest"
+    BIGGEST = "biggest"
+    SMALLEST = "smallest"
+    LEFTMOST = "leftmost"
+    RIGHTMOST = "rightmost"
+
+
+class Arrangement(StrEnum):
+    """How things of one request are placed relative to each other."""
+
+    TOGETHER = "together"
+    APART = "apart"
+    STACKED = "stacked"
+
+
+class Actor(StrEnum):
+    """Who shall do it."""
+
+    ROBOT = "robot"
+    SPEAKER = "speaker"
+
+
+class Occasion(StrEnum):
+    """A purpose that stands for several requests."""
+
+    SET_TABLE = "set_table"
+    TIDY = "tidy"
+    MAKE_COFFEE = "make_coffee"
+    MAKE_TEA = "make_tea"
+
+
+@cache
+def _known_kind(word: str) -> str:
+    if word in GENERIC_KINDS:
+        return word
+    found = default_word_meanings().find(word) if default_word_meanings().knows(word) else None
+    if word != word_key(word) or found is None:
+        raise ValueError(f"unknown kind {word!r}; expected a singular word of the catalogue")
+    if not (found.objects or found.furniture or found.rooms):
+        raise ValueError(f"{word!r} is not a kind of object, furniture or room")
+    if room := _leading_room(word):
+        raise ValueError(f"{word!r}: expected the room {room!r} as a place of its own (in)")
+    return word
+
+
+def _leading_room(word: str) -> str:
+    """The room that a piece of furniture is named after: `kitchen` in "kitchen counter"."""
+    meanings = default_word_meanings()
+    for cut, letter in enumerate(word):
+        room = meanings.find(word[:cut]) if letter == " " else None
+        piece = meanings.find(word[cut + 1 :])
+        if room and room.rooms and piece and piece.furniture:
+            return word[:cut]
+    return ""
+
+
+def _known_state(word: str) -> str:
+    known = (*default_states().by_word(), *JOINT_STATES)
+    if word not in known:
+        raise ValueError(f"unknown state {word!r}; expected one of {', '.join(known)}")
+    return word
+
+
+Kind = Annotated[str, AfterValidator(_known_kind)]
+"""A noun in the singular: a name, alias or group of the catalogue, a word of words.yaml for
+classes, or a generic kind. The noun stays as said ("sofa", "mug"): what it covers is the
+catalogue's answer."""
+StateWord = Annotated[str, AfterValidator(_known_state)]
+"""A word of states.yaml ("dirty", "powered on", "filled with water"), "open" or "closed"."""
+
+
+# Plurals of English nouns.
+
+_IRREGULAR = (("mouse", "mice"), ("shelf", "shelves"), ("knife", "knives"), ("loaf", "loaves"))
+
+
+def plural_of(phrase: str) -> str:
+    """The English plural of a phrase's head: its last word, or the one before "of"."""
+    head, of, tail = phrase.partition(" of ")
+    for singular, plural in _IRREGULAR:
+        if head.endswith(singular):
+            return head.removesuffix(singular) + plural + of + tail
+    if head.endswith(("s", "x", "z", "ch", "sh", "ato", "ero")):
+        return head + "es" + of + tail
+    if head.endswith("y") and head[-2:-1] not in "aeiou":
+        return head[:-1] + "ies" + of + tail
+    return head + "s" + of + tail
+
 
 _COLORS: dict[str, Color] = {"grey": Color.GRAY, "violet": Color.PURPLE, "golden": Color.GOLD}
 _MATERIALS: dict[str, Material] = {
@@ -134,3 +294,169 @@ def _states(phrases: Mapping[str, Meaning]) -> Iterator[tuple[str, str]]:
 def default_lexicon() -> Lexicon:
     """The lexicon of the shipped catalogue, made once."""
     return Lexicon(default_word_meanings())
+
+
+# What the catalogue says of kinds: what can be done with them, and how big they are.
+
+# Groups of things that have lids or flaps, which the catalogue does not model.
+_LIDDED = frozenset({"bags", "books", "containers", "electronics", "games"})
+_CLOTH = frozenset({"clothes", "linens"})
+# Groups of things that one puts things into, although the catalogue has no hollow for them.
+_HOLDERS = frozenset({"bags", "containers", "drinkware"})
+# They have a top, but what is brought to them goes inside.
+_APPLIANCES = frozenset({"dishwasher", "washer_dryer", "oven", "microwave"})
+# So does what is brought to these, unlike what is brought to a sideboard.
+_CUPBOARDS = frozenset({"cupboard", "cabinet", "kitchen cabinet", "filing cabinet"})
+_BASINS = frozenset({"sink", "bathtub"})
+_ANY = frozenset({"", "thing", "furniture", "room", "floor"})
+
+
+@cache
+def affords(kind: str, affordance: str) -> bool:
+    """Whether some class that a word covers has an affordance; true of words for anything."""
+    found = default_word_meanings().find(kind)
+    if kind in _ANY or found is None:
+        return True
+    catalogue = default_catalogue()
+    classes: list[ObjectClass] = [catalogue.objects[name] for name in found.objects]
+    pieces = [catalogue.furniture[name] for name in found.furniture]
+    if affordance == "openable":
+        return any(piece.joints for piece in pieces) or any(
+            affordance in item.affordances or not _LIDDED.isdisjoint(item.groups)
+            for item in classes
+        )
+    # "Toast the bread": what it is cut into can be toasted.
+    classes += [catalogue.objects[item.slices.class_name] for item in classes if item.slices]
+    known = [item.affordances for item in classes] + [item.affordances for item in pieces]
+    return any(affordance in affordances for affordances in known) or not (known or found.rooms)
+
+
+@cache
+def affordance_of(state: str) -> str:
+    """What a thing must afford to have a state, by the form's word for the state."""
+    if state in ("open", "closed"):
+        return "openable"
+    table = default_states()
+    return table.affordance_of[table.by_word()[state][0]]
+
+
+def can_be(kind: str, state: str) -> bool:
+    """Whether something of a kind can have a state; anything can be cleaned or dusted."""
+    affordance = affordance_of(state)
+    return affordance in ("cleanable", "dustable") or affords(kind, affordance)
+
+
+@cache
+def is_hollow(kind: str) -> bool:
+    """Whether what is put into furniture of a kind is said to be in it, not on it."""
+    found = default_word_meanings().find(kind)
+    if found is None or not found.furniture:
+        return False
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    return all(piece.name in _BASINS or not piece.surfaces for piece in pieces)
+
+
+@cache
+def goes_inside(kind: str) -> bool:
+    """Whether what goes to furniture of a kind goes into it: "the plates to the dishwasher"."""
+    found = default_word_meanings().find(kind)
+    return kind in _CUPBOARDS or (
+        found is not None
+        and not found.objects
+        and bool(found.furniture)
+        and (found.furniture <= _APPLIANCES)
+    )
+
+
+@cache
+def built_in(kind: str) -> bool:
+    """Whether nobody would carry anything of a kind: furniture with doors, or a basin."""
+    found = default_word_meanings().find(kind)
+    if found is None or not found.furniture or found.objects:
+        return False
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    return all(piece.joints or piece.name in _BASINS for piece in pieces)
+
+
+@cache
+def resting_relations(kind: str) -> frozenset[Relation]:
+    """Whether things are put on or into everything of a kind, by its classes; empty if they differ.
+
+    A basin is both: what is at or on a sink is in it.
+    """
+    found = default_word_meanings().find(kind)
+    if kind == "floor":
+        return frozenset({Relation.ON_TOP})
+    if found is None or bool(found.objects) + bool(found.furniture) + bool(found.rooms) != 1:
+        return frozenset()
+    if found.rooms or is_hollow(kind):
+        return frozenset({Relation.IN})
+    pieces = [default_catalogue().furniture[name] for name in found.furniture]
+    things = [default_catalogue().objects[name] for name in found.objects]
+    tops = {bool(piece.surfaces) for piece in pieces} | {bool(thing.top) for thing in things}
+    hollows = {bool(piece.interiors) for piece in pieces} | {bool(t.hollow) for t in things}
+    if len(tops) > 1 or len(hollows) > 1:
+        return frozenset()
+    return frozenset(
+        relation
+        for relation, possible in ((Relation.ON_TOP, tops), (Relation.IN, hollows))
+        if True in possible
+    )
+
+
+@cache
+def can_hold(kind: str, relation: Relation) -> bool:
+    """Whether one would put things on or in a thing of a kind; true of all other relations."""
+    found = default_word_meanings().find(kind)
+    if relation not in (Relation.ON_TOP, Relation.IN) or found is None or not found.objects:
+        return True
+    things = [default_catalogue().objects[name] for name in found.objects]
+    if relation is Relation.IN:
+        return any(
+            thing.hollow or "fillable" in thing.affordances or not _HOLDERS.isdisjoint(thing.groups)
+            for thing in things
+        )
+    return any(thing.top for thing in things)
+
+
+@cache
+def drapes(kind: str) -> bool:
+    """Whether things of a kind are laid over others, such as towels and clothes."""
+    found = default_word_meanings().find(kind)
+    objects = [default_catalogue().objects[name] for name in found.objects] if found else []
+    return bool(objects) and all(not _CLOTH.isdisjoint(item.groups) for item in objects)
+
+
+@cache
+def includes(kind: str, other: str) -> bool:
+    """Whether everything of another kind is also of this one."""
+    if kind == "thing" or kind == other:
+        return True
+    outer, inner = default_word_meanings().find(kind), default_word_meanings().find(other)
+    if outer is None or inner is None:
+        return False
+    return (
+        inner.objects <= outer.objects
+        and inner.furniture <= outer.furniture
+        and inner.rooms <= outer.rooms
+        and inner != Meaning()
+    )
+
+
+@cache
+def too_big(kind: str, container: str, *, inside: bool) -> bool:
+    """Whether nothing of a kind can be in or on anything of another: "the bathtub in the teacup".
+
+    Furniture is in nothing but rooms, and on nothing but the floor and furniture.
+    """
+    inner, outer = default_word_meanings().find(kind), default_word_meanings().find(container)
+    if inner is None or outer is None or outer.rooms:
+        return False
+    if inner.furniture and not inner.objects:
+        return True
+    if not inside or outer.furniture or not outer.objects or not inner.objects or inner.rooms:
+        return False
+    catalogue = default_catalogue()
+    smallest = min(sorted(catalogue.objects[name].size_m)[1] for name in inner.objects)
+    largest = max(max(catalogue.objects[name].size_m) for name in outer.objects)
+    return smallest > 1.5 * largest

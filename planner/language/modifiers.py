@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase, Pronoun, Way, fresh
 from planner.language.english import LENGTHS, PREPOSITIONS, phrases
-from planner.language.lexicon import Part
-from planner.language.place_words import CLAUSE_ENDS
-from planner.language.places import Places, grouped, is_furniture, is_room
-from planner.language.reading import AskReason
-from planner.language.sentence import Source
-from planner.language.words import Amount, Pick
-from planner.world.look import Color
+from planner.language.lexicon import Amount, Part, Pick
+from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
+from planner.language.reading import AskReason, Source
+from planner.world.shapes import Color
 
 _ADVERBS = frozenset({
     "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",

@@ -6,21 +6,20 @@ import itertools
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE
-from planner.language.fitness import is_hollow
-from planner.language.lists import Segment
-from planner.language.objects import Placed
-from planner.language.occasion_frames import OccasionFrames
-from planner.language.place_words import BY_SIDE
-from planner.language.places import grouped, is_furniture, is_room
-from planner.language.reading import AskReason
-from planner.language.state_frames import Dos, can
-from planner.language.verbs import Frame, Verb
-from planner.language.words import (
+from planner.language.lexicon import (
     Amount,
     Arrangement,
     Relation,
     Spot,
+    is_hollow,
 )
+from planner.language.lists import Segment
+from planner.language.objects import Placed
+from planner.language.occasion_frames import OccasionFrames
+from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
+from planner.language.reading import AskReason
+from planner.language.state_frames import Dos, can
+from planner.language.verbs import Frame, Verb
 
 
 class MovingFrames(OccasionFrames):

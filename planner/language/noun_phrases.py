@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from planner.language.drafts import Noun, Phrase, Pronoun
-from planner.language.english import (
-    NUMBERS,
-    PICK_WORDS,
-    PICKS,
-    PREPOSITION_WORDS,
-    THE,
-)
-from planner.language.fitness import can_be
-from planner.language.lexicon import Part
-from planner.language.nouns import Nouns, describe, names_room
-from planner.language.quantities import Quantity
-from planner.language.words import Amount, Size
+from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PREPOSITION_WORDS, THE
+from planner.language.lexicon import Amount, Part, Size, can_be
+from planner.language.nouns import Nouns, Quantity, describe, names_room
+from planner.language.reading import Source
 
 _PRONOUNS = {
     "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1,
@@ -303,3 +297,22 @@ class NounPhrases(Nouns):
         if singular in _ANIMALS or word in ("yesterday", "tomorrow"):
             raise source.unknown(owner, at + 1)
         return None
+
+
+# What "'s" behind a noun is short for: "the lamp's on" is no lamp's.
+
+_HAS = frozenset({"been", "got", "gone", "had", "fallen", "run", "come", "become", "started"})
+
+
+def with_verbs(source: Source) -> Source:
+    """The words with "is" and "has" for each "'s" that no noun follows."""
+    if "'s" not in source.words:
+        return source
+    reader = NounPhrases(source)
+    tokens = list(source.tokens)
+    for at, token in enumerate(tokens):
+        if token.word != "'s" or reader.owns(at):
+            continue
+        after = source.word(at + 1)
+        tokens[at] = replace(token, word="has" if after in _HAS else "is")
+    return Source(source.text, tokens, source.lexicon)

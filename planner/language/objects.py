@@ -6,13 +6,10 @@ import itertools
 from dataclasses import dataclass
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.fitness import drapes, includes
+from planner.language.lexicon import Amount, Arrangement, Relation, Spot, drapes, includes
 from planner.language.lists import Lists, Segment
-from planner.language.place_words import BY_SIDE
-from planner.language.places import belongs, grouped, is_furniture, is_room
-from planner.language.reading import Ask, AskReason
-from planner.language.sentence import Refused
-from planner.language.words import Amount, Arrangement, Relation, Spot
+from planner.language.places import BY_SIDE, belongs, grouped, is_furniture, is_room
+from planner.language.reading import Ask, AskReason, Refused
 
 _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
 

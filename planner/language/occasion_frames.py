@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
 from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, words
+from planner.language.lexicon import (
+    Occasion,
+)
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames
 from planner.language.verbs import Frame, Verb
-from planner.language.words import (
-    Occasion,
-)
 
 _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
 CHORES = {

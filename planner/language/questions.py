@@ -1,16 +1,66 @@
-"""Reads questions about what is where: "how many cups are in the kitchen?"."""
+"""What a question asks for, in words of the catalogue and not yet in known things."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import StrEnum
+
 from planner.language.drafts import Noun, Way
 from planner.language.english import FILLERS, GENERIC, GENERIC_ONE, NUMBERS, THE, phrases, words
-from planner.language.lexicon import Part, Sense, default_lexicon
+from planner.language.lexicon import GENERIC_KINDS, Part, Relation, Sense, default_lexicon
 from planner.language.places import is_room
-from planner.language.question_form import AskedPlace, Question, QuestionSort
-from planner.language.sentence import Refused, Source
+from planner.language.reading import STOPS, Refused, Source, tokens_of
 from planner.language.statements import Statements
-from planner.language.tokens import STOPS, tokens_of
-from planner.language.words import GENERIC_KINDS, Relation
+
+# What a question asks for, in words of the catalogue and not yet in known things.
+
+
+class QuestionSort(StrEnum):
+    """WHERE things are, WHAT is at a place, HOW_MANY there are, what CHANGED."""
+
+    WHERE = "where"
+    WHAT = "what"
+    HOW_MANY = "how many"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True, slots=True)
+class AskedPlace:
+    """A place that a question names.
+
+    Attributes:
+        relation: None for what somebody holds.
+        words: as they were said, without an article; an entity's name such as `table_3` as it is.
+        kind: of the catalogue; empty for an entity's name.
+        room: the kind of room that it is said to be in; empty if none.
+    """
+
+    relation: Relation | None
+    words: str
+    kind: str = ""
+    room: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question.
+
+    Attributes:
+        words: what is asked for: nouns in the singular, adjectives, names, unknown words; empty
+            for anything.
+        kind: of the catalogue, that the last noun names; empty if unknown.
+        place: where; None for anywhere.
+        since_s: the time since which changes are asked for; None for all.
+        last_s: how far back they are asked for, instead.
+    """
+
+    sort: QuestionSort
+    words: tuple[str, ...] = ()
+    kind: str = ""
+    place: AskedPlace | None = None
+    since_s: float | None = None
+    last_s: float | None = None
+
 
 _POLITE = FILLERS | phrases(
     "tell me|show me|let me know|i want to know|do you know|can you tell me|could you tell me|and"

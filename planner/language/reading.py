@@ -1,17 +1,119 @@
-"""What becomes of an instruction: a goal, or the reason why there is none."""
+"""The words of an instruction, how far reading came, and what becomes of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.description import Form, Many, tag_of
-from planner.language.goal_form import Goal
+from planner.language.english import Words
+from planner.language.goal_form import Form, Goal, Many, tag_of
+from planner.language.lexicon import Lexicon, Match
 from planner.world.files import FileModel, read_model
+
+# Text as a sequence of lower-case words and marks, each with its place in the text.
+
+_TOKEN = re.compile(
+    r"entryway/foyer/lobby|laundryroom/mudroom|[^\W\d_]+(?:_[^\W_]+)+"
+    r"|\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
+)
+_QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})
+_CONTRACTIONS = {
+    "livingroom": ("living", "room"),
+    "firetruck": ("fire", "truck"),
+    "entryway/foyer/lobby": ("entryway",),
+    "laundryroom/mudroom": ("laundry", "room"),
+    "can't": ("can", "not"),
+    "cannot": ("can", "not"),
+    "won't": ("will", "not"),
+    "shan't": ("shall", "not"),
+    "let's": ("let", "us"),
+    "gonna": ("going", "to"),
+    "wanna": ("want", "to"),
+    "gimme": ("give", "me"),
+    "pls": ("please",),
+    "plz": ("please",),
+    "o'clock": ("oclock",),
+    "u": ("you",),
+    "ur": ("your",),
+    "thx": ("thanks",),
+    "ty": ("thanks",),
+    "n": ("and",),
+    "cuz": ("because",),
+    "coz": ("because",),
+    "cos": ("because",),
+    "gotta": ("have", "to"),
+    "lemme": ("let", "me"),
+    "kinda": ("kind", "of"),
+    "dunno": ("do", "not", "know"),
+    "w/": ("with",),
+    "&": ("and",),
+    "alright": ("ok",),
+    "okay": ("ok",),
+    **{
+        head + "nt": (head, "not")
+        for head in ("do", "does", "did", "is", "are", "was", "should", "would", "could", "has")
+    },
+    "cant": ("can", "not"),
+    "wont": ("will", "not"),
+    "lets": ("let", "us"),
+    "im": ("i", "am"),
+    "ive": ("i", "have"),
+    **{head + "re": (head, "are") for head in ("you", "they")},
+    **{head + "s": (head, "is") for head in ("that", "what", "there", "here", "where")},
+}
+_ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
+# After these, 's is a verb; after anything else it shows a possessor.
+_BEFORE_IS = frozenset({
+    "it", "that", "there", "what", "where", "who", "here", "he", "she", "this", "everything",
+    "something", "anything", "nothing", "everyone", "somebody", "someone", "how", "which",
+})  # fmt: skip
+STOPS = frozenset({".", "!", "?", ";", "...", "…", "-", "--", ":", "(", ")"})
+"""Marks at which a sentence may end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word in lower case, or a mark; `start` and `end` are offsets in the text."""
+
+    word: str
+    start: int
+    end: int
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is a word or number, not a mark."""
+        return self.word[0].isalnum()
+
+
+def tokens_of(text: str) -> tuple[Token, ...]:
+    """The words and marks of a text, with contractions written out and hyphens opened."""
+    found: list[Token] = []
+    for match in _TOKEN.finditer(text.translate(_QUOTES)):
+        start, end = match.span()
+        found += [Token(word, start, end) for word in _words(match.group().lower())]
+    return tuple(found)
+
+
+def _words(raw: str) -> tuple[str, ...]:
+    if raw in _CONTRACTIONS:
+        return _CONTRACTIONS[raw]
+    if "'" not in raw:
+        return (raw,)
+    if raw.endswith("n't"):
+        return (raw[:-3], "not")
+    for ending, word in _ENDINGS.items():
+        if raw.endswith(ending):
+            return (raw.removesuffix(ending), word)
+    if raw.endswith("'s"):
+        head = raw[:-2]
+        return (head, "is") if head in _BEFORE_IS else (head, "'s")
+    return (raw.replace("'", ""),)
 
 
 class AskReason(StrEnum):
@@ -154,3 +256,124 @@ def read_instructions(path: Path) -> tuple[AnnotatedInstruction, ...]:
         FileError: with file, field and reason.
     """
     return read_model(path, _InstructionFile).instructions
+
+
+# The words of an instruction with what the lexicon knows of each, and where reading failed.
+
+
+class _FirstWords(dict[tuple[str, ...], dict[str, tuple[Words, ...]]]):
+    """The phrases of each rule by their first word, in the rule's order; rules are constants."""
+
+    def __missing__(self, phrases: tuple[str, ...]) -> dict[str, tuple[Words, ...]]:
+        found: dict[str, list[Words]] = {}
+        for phrase in phrases:
+            words = tuple(phrase.split())
+            found.setdefault(words[0], []).append(words)
+        self[phrases] = {word: tuple(several) for word, several in found.items()}
+        return self[phrases]
+
+
+class _Lengths(dict[frozenset[Words], dict[str, tuple[int, ...]]]):
+    """How long the phrases of each set are, by their first word, the longest first."""
+
+    def __missing__(self, phrases: frozenset[Words]) -> dict[str, tuple[int, ...]]:
+        found: dict[str, set[int]] = {}
+        for phrase in phrases:
+            if phrase:
+                found.setdefault(phrase[0], set()).add(len(phrase))
+        self[phrases] = {
+            word: tuple(sorted(several, reverse=True)) for word, several in found.items()
+        }
+        return self[phrases]
+
+
+class _WordAt(dict[int, str]):
+    """The words by position; empty before the first and behind the last."""
+
+    def __missing__(self, at: int) -> str:
+        return ""
+
+
+_FIRST_WORDS, _LENGTHS = _FirstWords(), _Lengths()
+
+
+class Refused(Exception):  # noqa: N818 an outcome, not an error
+    """Reading ends here, with an outcome that is not a goal."""
+
+    def __init__(self, reading: Reading) -> None:
+        super().__init__(str(reading))
+        self.reading = reading
+
+
+class Source:
+    """What all rules read from. Positions are indexes of words; `furthest` is the last reached.
+
+    Attributes:
+        word: the word or mark at a position; empty beyond the ends.
+    """
+
+    word: Callable[[int], str]
+
+    def __init__(self, text: str, tokens: Sequence[Token], lexicon: Lexicon) -> None:
+        self.text = text
+        self.tokens = tuple(tokens)
+        self.words: Words = tuple(token.word for token in tokens)
+        self.size = len(self.words)
+        self.word = _WordAt(enumerate(self.words)).__getitem__
+        self.furthest = 0
+        self.lexicon = lexicon
+        self._matches: dict[int, Match | None] = {}
+
+    def match(self, at: int) -> Match | None:
+        """The longest phrase of the lexicon that begins at a word."""
+        if at not in self._matches:
+            if at > self.furthest:
+                self.furthest = at
+            self._matches[at] = self.lexicon.at(self.words, at) if at < self.size else None
+        return self._matches[at]
+
+    def starts(self, at: int, *phrases: str) -> int:
+        """The position after the first phrase that stands at a word; 0 if none does."""
+        if not 0 <= at < self.size:
+            return 0
+        several = _FIRST_WORDS[phrases].get(self.words[at])
+        if several is None:
+            return 0
+        for words in several:
+            end = at + len(words)
+            if self.words[at:end] == words:
+                return end
+        return 0
+
+    def longest(self, at: int, phrases: frozenset[Words]) -> int:
+        """The position after the longest phrase of a set at a word; 0 if none is there."""
+        if not 0 <= at < self.size:
+            return 0
+        lengths = _LENGTHS[phrases].get(self.words[at])
+        if lengths is None:
+            return 0
+        for length in lengths:
+            # A slice at the end of the text is shorter, and then equals no phrase that is longer.
+            if self.words[at : at + length] in phrases and at + length <= self.size:
+                return at + length
+        return 0
+
+    def quote(self, start: int, end: int) -> str:
+        """The text from one word up to another, as it was written."""
+        if not self.tokens or start >= self.size or end <= start:
+            return self.text.strip() or " "
+        return self.text[self.tokens[start].start : self.tokens[min(end, self.size) - 1].end]
+
+    def ask(self, reason: AskReason, start: int, end: int) -> Refused:
+        """The outcome that asks about a part of the text."""
+        return Refused(Ask(words=(self.quote(start, end),), reason=reason))
+
+    def impossible(self, reason: str, start: int, end: int) -> Refused:
+        """The outcome that a part of the text can be satisfied nowhere."""
+        return Refused(Impossible.model_validate({
+            "impossible": self.quote(start, end), "reason": reason,
+        }))  # fmt: skip
+
+    def unknown(self, start: int, end: int) -> Refused:
+        """The outcome that a part of the text is not understood."""
+        return Refused(NotUnderstood(words=(self.quote(start, end),)))

@@ -10,9 +10,7 @@ from planner.language.drafts import Noun, Way, Where
 from planner.language.english import FIRST, NUMBERS, PREPOSITION_WORDS, THE, THEN, phrases
 from planner.language.lexicon import Part
 from planner.language.modifiers import Modified
-from planner.language.reading import AskReason
-from planner.language.sentence import Refused, Source
-from planner.language.tokens import STOPS, Token
+from planner.language.reading import STOPS, AskReason, Refused, Source, Token
 from planner.language.verbs import Form, verbs_at
 
 _HESITATION = re.compile(r"u+h*m+|u+h+|e+r+m*|h+m+|m+h*m+|a+h+m*|e+h+")

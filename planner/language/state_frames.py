@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import LIQUIDS, VAGUE_RESULTS
-from planner.language.fitness import affords
-from planner.language.lexicon import Part
+from planner.language.lexicon import (
+    Amount,
+    Part,
+    Relation,
+    Spot,
+    affords,
+)
 from planner.language.lists import Segment
 from planner.language.objects import Objects
 from planner.language.reading import (
     AskReason,
 )
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
-from planner.language.words import (
-    Amount,
-    Relation,
-    Spot,
-)
 
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""

@@ -27,6 +27,11 @@ from planner.language.clause_words import (
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words
 from planner.language.frames import Frames
+from planner.language.lexicon import (
+    Amount,
+    Relation,
+    Spot,
+)
 from planner.language.lists import Segment
 from planner.language.modifiers import opposite
 from planner.language.occasion_frames import CHORES
@@ -36,11 +41,6 @@ from planner.language.reading import (
 )
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form
-from planner.language.words import (
-    Amount,
-    Relation,
-    Spot,
-)
 
 _MAY = MAY_BE | BINDING
 _SHALL = _MAY | STATING

@@ -1,27 +1,44 @@
-"""Clauses with "before", "after", "while" and "if"."""
+"""The parts of a list that are to be done in turn."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Iterable
 
+from planner.language.clause_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.fitness import includes
 from planner.language.gaps import Gaps
-from planner.language.reading import (
-    AskReason,
-)
+from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
-from planner.language.text_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
-from planner.language.turns import at_once, in_turn
 from planner.language.verbs import Form
-from planner.language.words import (
-    Actor,
-    Amount,
-    Occasion,
-    Relation,
-    Spot,
-)
+
+# The parts of a list that are to be done in turn.
+
+
+def at_once(part: Do) -> bool:
+    """Whether a part of a list asks for more than how all of it is arranged in the end."""
+    return bool(part.to) or part.act is not Act.MOVE
+
+
+def in_turn(do: Do) -> list[Do]:
+    """One request for each part of a list that is to be done in turn."""
+    later = set(do.later)
+    for k, thing in enumerate(do.things):
+        if isinstance(thing, Noun) and thing.in_turn:
+            later.add(k)
+            # What is said of them afterwards is said of all at once.
+            thing.in_turn = False
+    cuts = [0, *sorted(later - {0}), len(do.things)]
+    parts = [copy.copy(do) for _ in cuts[1:]]
+    for part, start, end in zip(parts, cuts, cuts[1:], strict=False):
+        part.things, part.to, part.arrangement = do.things[start:end], list(do.to), None
+    if len(parts) < 2:
+        return [do]
+    if do.arrangement is not None:
+        parts.append(copy.copy(do))
+        parts[-1].to = []
+    return parts
 
 
 class Subordinates(Gaps):

@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.circumstance_words import AUXILIARIES
-from planner.language.clause_words import TO_DO
+from planner.language.clause_words import ALSO, STARTING, TO_DO, TOO
 from planner.language.drafts import Act, Do, Noun, Pronoun
 from planner.language.english import (
+    AUXILIARIES,
     BEFORE_THAT,
     FILLERS,
     FIRST,
     MEANWHILE,
     THEN,
 )
-from planner.language.items import PREDICATES
-from planner.language.reading import AskReason
-from planner.language.screening import known
-from planner.language.sentence import Source
-from planner.language.shares import Shares
+from planner.language.follow_ups import Shares
+from planner.language.lexicon import Actor, Occasion, Relation
+from planner.language.lists import PREDICATES
+from planner.language.reading import STOPS, AskReason, Source
+from planner.language.remarks import known
 from planner.language.state_frames import Dos
-from planner.language.text_words import ALSO, STARTING, TOO
-from planner.language.tokens import STOPS
 from planner.language.verbs import Form, verbs_at
-from planner.language.words import Actor, Occasion, Relation
 
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from planner import namespace
-from planner.memory import corrections
-from planner.memory.corrections import CorrectionError
+from planner import environment
+from planner.memory import operations
 from planner.memory.memory import Memory
+from planner.memory.operations import CorrectionError
 from planner.memory.query import ask, structured
 from planner.memory.store import Store, read_file
 from planner.memory.updater import Operation
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.house_checks import load_house
 from planner.world.states import default_states
 
@@ -57,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     remove.add_argument("entity", help="name or Object.N")
     for each in (query, edit):
         each.add_argument("--store", type=Path, help="file of a run that ended, EPISODE.sqlite")
-        namespace.add_argument(each)
+        environment.add_argument(each)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -71,7 +71,7 @@ def _query(args: argparse.Namespace) -> int:
     if args.store is None:
         if args.json:
             raise CorrectionError("--json: needs --store; over ROS call /memory/query")
-        from planner.memory.client.node import RemoteMemory
+        from planner.memory.service.node import RemoteMemory
 
         remote = RemoteMemory(args.namespace)
         try:
@@ -90,7 +90,7 @@ def _edit(args: argparse.Namespace) -> int:
         return _EDITS[args.edit](args, known)
 
     if args.store is None:
-        from planner.memory.client.node import RemoteMemory
+        from planner.memory.service.node import RemoteMemory
 
         remote = RemoteMemory(args.namespace)
         try:
@@ -124,7 +124,7 @@ def _find(known: Sequence[Entity], word: str) -> Entity:
 
 
 def _add(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:  # noqa: ARG001
-    return corrections.add(args.what, _at(args.at))
+    return operations.add(args.what, _at(args.at))
 
 
 def _move(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:
@@ -132,20 +132,20 @@ def _move(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:
     if (args.at is None) == (args.onto is None):
         raise CorrectionError("move: give either --at or --onto")
     if args.onto is not None:
-        return corrections.move_onto(entity, _find(known, args.onto))
-    return corrections.move(entity, _at(args.at))
+        return operations.move_onto(entity, _find(known, args.onto))
+    return operations.move(entity, _at(args.at))
 
 
 def _rename(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:
-    return corrections.rename(_find(known, args.entity), args.to)
+    return operations.rename(_find(known, args.entity), args.to)
 
 
 def _state(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:
-    return corrections.set_state(_find(known, args.entity), args.state)
+    return operations.set_state(_find(known, args.entity), args.state)
 
 
 def _remove(args: argparse.Namespace, known: Sequence[Entity]) -> Operation:
-    return corrections.remove(_find(known, args.entity))
+    return operations.remove(_find(known, args.entity))
 
 
 def _at(values: Sequence[float]) -> tuple[float, float, float]:

@@ -9,32 +9,34 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
+from planner.memory.camera import support_of, surface_point
 from planner.memory.entity_list import EntityList
-from planner.memory.support import support_of, surface_point
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
-from planner.parts.kinds import SKILLS
+from planner.parts.kinds import SKILLS, parse_call
+from planner.world.belief import Entity, OperationKind
 from planner.world.catalogue import default_catalogue, has_slices
-from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
-from planner.world.hands import Hand, hand_holding, held_things
 from planner.world.house import House
-from planner.world.reported import Change, read_changes
-from planner.world.skill import SkillCall, SkillResult
-from planner.world.skill_effect import (
+from planner.world.memory_wire import result_record, stamp_seconds
+from planner.world.primitive import Change, read_changes
+from planner.world.skill import (
     AsReported,
     Divided,
     HeldStateSet,
     OpenedTo,
     PickedUp,
     PutDown,
+    SkillCall,
     SkillEffect,
+    SkillResult,
     StateSet,
     StatesPoured,
 )
 from planner.world.states import default_states
-from planner.world.vocabulary import Relation, floor_name
+from planner.world.vocabulary import Hand, Relation, floor_name, hand_holding, held_things
 
 
 def effects(
@@ -393,3 +395,17 @@ def _update(
         position_m=where,
         facts=Facts(thing.class_name, thing.size_m, parent, relation, room, states),
     )
+
+
+# How a skill ended, from planner_msgs' messages, live or from a bag; nothing here needs ROS.
+
+
+def report_record(message: Any) -> tuple[str, SkillCall, SkillResult, float]:
+    """What a planner_msgs/SkillReport tells: agent, call, result and when it ended, seconds.
+
+    Raises:
+        CallError: where the call is none.
+        ValueError: for a code that is none.
+    """
+    result = result_record(message)
+    return message.agent, parse_call(message.call), result, stamp_seconds(message.header.stamp)

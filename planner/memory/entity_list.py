@@ -8,8 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from planner.memory.camera import point_at_pixel
-from planner.memory.support import support_of
+from planner.memory.camera import point_at_pixel, support_of
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import (
     PICKED,
@@ -21,18 +20,23 @@ from planner.memory.wording import (
     take_flag_words,
     words_of,
 )
-from planner.world.appearance import look_of_piece
-from planner.world.belief import UNNAMED_CLASS, Source
-from planner.world.entity import FIRST_ID, Edit, Entity, MemoryChange, OperationKind
-from planner.world.geometry import Vec3
-from planner.world.hands import Hand
+from planner.world.belief import (
+    FIRST_ID,
+    UNNAMED_CLASS,
+    Edit,
+    Entity,
+    MemoryChange,
+    OperationKind,
+    Source,
+)
+from planner.world.furnishing import look_of_piece
+from planner.world.geometry import Vec3, record
 from planner.world.house import House
-from planner.world.look import UNKNOWN_LOOK
 from planner.world.observation import CameraFrame
 from planner.world.receptacle import part_by_word
-from planner.world.record import record
+from planner.world.shapes import UNKNOWN_LOOK
 from planner.world.states import default_states
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import Hand, Relation
 
 MAX_DESCRIPTION_CHARACTERS = 500
 # What is seen this near its stored place, with the same text, is the same: no edit is told.

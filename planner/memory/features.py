@@ -1,14 +1,11 @@
-"""What a picture's regions look like and what words mean, as vectors of one space.
-
-`GroundTruthFeatures` stands in for a vision-language encoder: one axis a class, from instance
-ids. `SigLipFeatures` runs a SigLIP or CLIP class model of `transformers`.
-"""
+"""Features of regions and words, and a kind of ConceptGraphs that joins detections by them."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -17,11 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.part import UpdaterRequest
+from planner.memory.room_labels import RoomLabels
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import words_of
+from planner.world.belief import Entity, OperationKind
 from planner.world.errors import PlannerError
-from planner.world.observation import CameraFrame, RgbImage
+from planner.world.geometry import Vec3
+from planner.world.observation import CameraFrame, Observation, RgbImage
 
 if TYPE_CHECKING:
     import torch
+
 
 Features = NDArray[np.float32]
 _WORD = re.compile(r"[^\W_]+")
@@ -207,3 +210,217 @@ def region_points(
         frame.pose.position_m
     )
     return points
+
+
+# A baseline in the manner of ConceptGraphs: detections joined to objects (PARTNR-5.4).
+#
+# A detection is a region's points and feature. It joins the object that overlaps most in space and
+# is alike (sum of both likenesses); else it is a new object. An object's name is the class of the
+# closed vocabulary that its mean feature is most alike to. Re-detection follows PARTNR-D38: the
+# same class within 0.5 m is the same entity; with a held one only within 0.3 m of the hand.
+
+CAMERA = "hand"
+Points = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class GraphOptions:
+    """When a detection is an object that is known.
+
+    Attributes:
+        same_m: re-detection of a class, PARTNR-D38.
+        hand_m: with a held thing only this near the hand, PARTNR-D38.
+        min_overlap: with geometry and features together, at least. Ours.
+        near_m: points this near lie on each other. Ours.
+        min_similarity: least cosine of an object and its class's words. Ours.
+        looks: detections before it is told. Ours.
+        max_points: kept of one object.
+    """
+
+    same_m: float = 0.5
+    hand_m: float = 0.3
+    min_overlap: float = 1.1
+    near_m: float = 0.05
+    min_similarity: float = 0.5
+    looks: int = 1
+    stride_px: int = 3
+    max_distance_m: float = 6.0
+    max_points: int = 400
+
+
+@dataclass(slots=True)
+class GraphObject:
+    """One object: its points, the sum of its detections' features, how many and when last."""
+
+    points: Points
+    feature: Features
+    looks: int
+    seen_s: float
+    entity_id: int | None = None
+    center_m: Vec3 = field(default=(0.0, 0.0, 0.0))
+
+
+class ObjectGraph:
+    """Objects by association; an updater that never removes, as the paper describes none."""
+
+    name = "object-graph"
+
+    def __init__(
+        self,
+        extractor: FeatureExtractor,
+        classes: Sequence[str],
+        options: GraphOptions | None = None,
+        room_labels: RoomLabels | None = None,
+    ) -> None:
+        """Takes the features and the closed vocabulary.
+
+        Args:
+            extractor: of regions and words.
+            classes: of the vocabulary, as the catalogue writes them.
+            options: thresholds.
+            room_labels: in which rooms furniture is; None = as the layout says.
+        """
+        self._extractor = extractor
+        self._options = options or GraphOptions()
+        self._classes = tuple(classes)
+        self._words = np.stack([extractor.text(words_of(name)) for name in self._classes])
+        self.objects: list[GraphObject] = []
+        self._room_labels = room_labels
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What became of the labels of rooms, if a model gives them."""
+        return {} if self._room_labels is None else self._room_labels.counts
+
+    def update(
+        self,
+        observation: Observation,
+        entities: Sequence[Entity],
+        last_action: str,  # noqa: ARG002 - effects come from the memory itself
+    ) -> list[Operation]:
+        """The edits that an observation calls for; see `MemoryUpdater`.
+
+        Raises:
+            ModelError: if rooms are labelled by a model that does not answer.
+        """
+        frame = observation.cameras.get(CAMERA)
+        if frame is None:
+            return []
+        made = self._labelled(entities)
+        options = self._options
+        touched: list[GraphObject] = []
+        for region in self._extractor.regions(frame):
+            points = region_points(frame, region.mask, options.stride_px, options.max_distance_m)
+            if len(points):
+                touched.append(self._associate(points, region.feature, observation.stamp_s))
+        hand = observation.base.compose(observation.hand).position_m
+        known = {e.entity_id: e for e in entities if not e.is_furniture}
+        taken: set[int] = set()
+        for thing in {id(t): t for t in touched}.values():
+            class_name = self.class_of(thing)
+            if class_name is None or thing.looks < options.looks:
+                continue
+            entity = self._entity(thing, class_name, known, hand, taken)
+            if entity is not None:
+                taken.add(entity.entity_id)
+                thing.entity_id = entity.entity_id
+                if entity.picked:
+                    continue
+            away_m = math.dist(frame.pose.position_m, thing.center_m)
+            made.append(
+                Operation(
+                    OperationKind.ADD if entity is None else OperationKind.UPDATE,
+                    None if entity is None else entity.entity_id,
+                    description=words_of(class_name),
+                    position_m=thing.center_m,
+                    distance_m=away_m,
+                )
+            )
+        return made
+
+    def _labelled(self, entities: Sequence[Entity]) -> list[Operation]:
+        """The edits of furniture that is not yet in the room of its label; things follow it."""
+        if self._room_labels is None:
+            return []
+        rooms = self._room_labels.rooms
+        return [
+            Operation(
+                OperationKind.UPDATE,
+                piece.entity_id,
+                description=piece.description,
+                position_m=piece.position_m,
+                facts=Facts(piece.class_name, parent=rooms[piece.name], room=rooms[piece.name]),
+            )
+            for piece in entities
+            if piece.is_furniture and piece.name in rooms and piece.room != rooms[piece.name]
+        ]
+
+    def class_of(self, thing: GraphObject) -> str | None:
+        """The class of the vocabulary that it is most alike to; None where nothing is."""
+        cosines = self._words @ unit(thing.feature)
+        best = int(np.argmax(cosines))
+        return self._classes[best] if cosines[best] >= self._options.min_similarity else None
+
+    def find(self, words: str) -> list[tuple[GraphObject, float]]:
+        """Objects by likeness to words, best first; those below `min_similarity` are left out."""
+        wanted = self._extractor.text(words)
+        scored = [(thing, float(unit(thing.feature) @ wanted)) for thing in self.objects]
+        near = [(t, s) for t, s in scored if s >= self._options.min_similarity]
+        return sorted(near, key=lambda item: -item[1])
+
+    def _associate(self, points: Points, feature: Features, stamp_s: float) -> GraphObject:
+        best: tuple[float, GraphObject] | None = None
+        for thing in self.objects:
+            alike = float(unit(thing.feature) @ feature)
+            value = alike + _overlap(points, thing.points, self._options.near_m)
+            if best is None or value > best[0]:
+                best = (value, thing)
+        if best is None or best[0] < self._options.min_overlap:
+            thing = GraphObject(points, feature.copy(), 1, stamp_s)
+            self.objects.append(thing)
+        else:
+            thing = best[1]
+            thing.points = np.concatenate([thing.points, points])
+            thing.feature = thing.feature + feature
+            thing.looks += 1
+            thing.seen_s = stamp_s
+        if len(thing.points) > self._options.max_points:
+            step = np.linspace(0, len(thing.points) - 1, self._options.max_points)
+            thing.points = thing.points[step.astype(int)]
+        x, y, z = ((thing.points.min(axis=0) + thing.points.max(axis=0)) / 2).tolist()
+        thing.center_m = (x, y, z)
+        return thing
+
+    def _entity(
+        self,
+        thing: GraphObject,
+        class_name: str,
+        known: Mapping[int, Entity],
+        hand: Vec3,
+        taken: set[int],
+    ) -> Entity | None:
+        """The entity that an object is, by PARTNR-D38."""
+        best: tuple[float, Entity] | None = None
+        for entity in known.values():
+            if entity.entity_id in taken or entity.class_name != class_name:
+                continue
+            away = math.dist(entity.position_m, thing.center_m)
+            within = self._options.same_m
+            if entity.picked:
+                away, within = math.dist(hand, thing.center_m), self._options.hand_m
+            if away <= within and (best is None or away < best[0]):
+                best = (away, entity)
+        return best[1] if best is not None else None
+
+
+def _overlap(points: Points, others: Points, near_m: float) -> float:
+    """The share of points that lie on the others."""
+    # Here and not above: a memory that looks otherwise need not wait for SciPy.
+    from scipy.spatial import cKDTree
+
+    low, high = others.min(axis=0) - near_m, others.max(axis=0) + near_m
+    close = np.all((points >= low) & (points <= high), axis=1)
+    if not close.any():
+        return 0.0
+    away, _ = cKDTree(others).query(points[close], distance_upper_bound=near_m)
+    return float(np.isfinite(away).sum()) / len(points)

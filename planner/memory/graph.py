@@ -10,14 +10,19 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from planner.world.agents import body_of
-from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.belief import Belief, BeliefNode, Entity, Source, carriers
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity, carriers
-from planner.world.geometry import Vec3
-from planner.world.hands import Hand, Hands, free_hand, with_thing
+from planner.world.geometry import Vec3, record
 from planner.world.house import Furniture, House, Room
-from planner.world.record import record
-from planner.world.vocabulary import EntityKind, Relation, floor_name
+from planner.world.vocabulary import (
+    EntityKind,
+    Hand,
+    Hands,
+    Relation,
+    floor_name,
+    free_hand,
+    with_thing,
+)
 
 
 @record

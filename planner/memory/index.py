@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.belief import Entity, MemoryChange, OperationKind
 
 _WORD = re.compile(r"[^\W_]+")
 # Words of more entities than this are kept as bits, rarer ones as sets.

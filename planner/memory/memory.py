@@ -18,12 +18,10 @@ from planner.memory.effects import effects, felt
 from planner.memory.entity_list import EntityList, Outcome, Provenance
 from planner.memory.graph import AgentBelief, BeliefBuilder
 from planner.memory.index import EntityIndex
-from planner.memory.store import HISTORY, Content, Store, write_file
-from planner.memory.store_files import StoreError
+from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines
-from planner.world.belief import Belief, Source
-from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.belief import Belief, Entity, MemoryChange, OperationKind, Source
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.house import House

@@ -9,54 +9,44 @@ from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import SkillReport
 from sensor_msgs.msg import JointState
 
-from planner.memory.background import BackgroundUpdater
-from planner.memory.diagnosis import Condition, conditions
-from planner.memory.hand_view import CAMERA, hand_observation
-from planner.memory.maps.survey import FloorSurvey
+from planner.memory.effects import report_record
+from planner.memory.maps.occupancy import CAMERA, FloorSurvey, hand_observation
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
-from planner.memory.publisher.node import MemoryPublisher
-from planner.memory.report_wire import report_record
-from planner.memory.run import BACKWARDS_S, open_memory, store_path
-from planner.memory.service.node import MemoryServices
+from planner.memory.run import BACKWARDS_S, Condition, conditions, open_memory, store_path
+from planner.memory.service.node import MemoryPublisher, MemoryServices
 from planner.memory.settings import updater_model
-from planner.memory.sightings import VISIBILITIES, Visibility
-from planner.memory.still_world import StillWorld
-from planner.memory.store import Store
-from planner.memory.store_files import StoreError, named_file
-from planner.memory.updater import MemoryUpdater
+from planner.memory.sightings import VISIBILITIES, StillWorld, Visibility
+from planner.memory.store import Store, StoreError, named_file
+from planner.memory.updater import BackgroundUpdater, MemoryUpdater
 from planner.parts.kinds import UPDATERS
 from planner.ros import parameters, qos
-from planner.ros.belief_pictures import BeliefPictures
 from planner.ros.camera_input import (
     COLOUR,
     DEPTH,
     INSTANCES,
     CameraInput,
     Exposure,
+    FrameTree,
     camera_frame,
 )
-from planner.ros.checked_subscription import listen
 from planner.ros.conversions import time_message
-from planner.ros.diagnostics import status_name
-from planner.ros.frame_tree import FrameTree
-from planner.ros.lifecycle import run_node
+from planner.ros.guard import SafePublisher, status_name
+from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
-from planner.ros.managed_node import ManagedNode
-from planner.ros.map_parameter import builds_map
-from planner.ros.model_trace import ModelTrace
-from planner.ros.part_options import declare_options
-from planner.ros.safe_publisher import SafePublisher
-from planner.ros.sightings import Seen, SightingsInput
-from planner.ros.truth_input import TruthInput
+from planner.ros.markers import BeliefPictures
+from planner.ros.memory_messages import ModelTrace
+from planner.ros.parameters import builds_map, declare_options
+from planner.ros.sightings import Seen, SightingsInput, TruthInput
+from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
-from planner.world.entity import MemoryChange
+from planner.world.belief import MemoryChange
 from planner.world.episode import MAX_AGENTS, Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.frame_links import TOLERANCE_S
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import TOLERANCE_S
 from planner.world.observation import Grip, Observation
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.features import SigLipFeatures
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.rising import Rising
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.wording import words_of
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError

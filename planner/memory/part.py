@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from planner.memory.operations import CoordinateFrame
-from planner.models.trace import OnCall, ignore_call
+from planner.models.caller import OnCall, ignore_call
 from planner.parts.kinds import UPDATERS
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError

@@ -17,8 +17,7 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.rising import Rising
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.learned.updater import FrameDetector, LearnedUpdater
 from planner.memory.maps.object_map import centroid, true_detections
 from planner.memory.part import MakeUpdater, UpdaterRequest
@@ -30,8 +29,8 @@ from planner.memory.perception_options import (
 )
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.parts.option import read_options
+from planner.world.belief import Entity
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.house import House

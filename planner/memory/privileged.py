@@ -15,19 +15,21 @@ from typing import Final
 import numpy as np
 
 from planner.memory.camera import in_image, project
-from planner.memory.sightings import GT_VISIBILITY, Visibility, sightings_of_images
-from planner.memory.stale_entities import StaleEntities, has_moved
+from planner.memory.sightings import (
+    GT_VISIBILITY,
+    StaleEntities,
+    Visibility,
+    has_moved,
+    sightings_of_images,
+)
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
-from planner.world.agents import default_bodies
-from planner.world.entity import Entity, OperationKind, carriers
-from planner.world.field_of_view import view_of
+from planner.world.agents import default_bodies, view_of
+from planner.world.belief import Entity, OperationKind, carriers
 from planner.world.geometry import Pose
-from planner.world.hands import Hand, hand_holding
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
-from planner.world.openness import OPEN_FROM
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import AgentKind, EntityKind, Relation
+from planner.world.vocabulary import OPEN_FROM, AgentKind, EntityKind, Hand, Relation, hand_holding
 
 CAMERA: Final = "hand"
 # A thing is missed where its stored place is this far inside the picture and nothing nearer

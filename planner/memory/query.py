@@ -12,16 +12,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from planner.language.question_form import AskedPlace, Question, QuestionSort
-from planner.language.questions import read_question
-from planner.language.words import Relation as PlaceRelation
+from planner.language.lexicon import Relation as PlaceRelation
+from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
 from planner.memory.index import words_in
 from planner.memory.memory import Memory
 from planner.memory.wording import delta_line, net_edits, words_of
+from planner.world.belief import Edit, Entity
+from planner.world.catalogue import default_word_meanings
 from planner.world.embedding import Embedder, Vectors
-from planner.world.entity import Edit, Entity
 from planner.world.vocabulary import Relation
-from planner.world.word_meanings import default_word_meanings
 
 # Entries that an answer in words names at most.
 MAX_LISTED = 10

@@ -15,10 +15,8 @@ from random import Random
 import shapely
 
 from planner.memory.wording import words_of
-from planner.models.blocking import BlockingLoop
-from planner.models.caller import Caller
-from planner.models.chat import Message, Speaker
-from planner.models.reference import Fault, Reader, Reference, ReferenceReply
+from planner.models.caller import BlockingLoop, Caller
+from planner.models.chat import Fault, Message, Reader, Reference, ReferenceReply, Speaker
 from planner.models.replies.dictionary import DictionaryReply, TextKey
 from planner.world.house import Furniture, House
 

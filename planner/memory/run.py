@@ -1,15 +1,15 @@
-"""Beginning a run's memory: a new list, or the one that a killed process left behind."""
+"""The memory of a run: how it begins, and what it says of itself in use."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
-from planner.memory.store import Store, set_aside
-from planner.memory.store_files import SUFFIX, StoreError, named_file
-from planner.memory.updater import MemoryUpdater
+from planner.memory.store import SUFFIX, Store, StoreError, named_file, set_aside
+from planner.memory.updater import BackgroundUpdater, MemoryUpdater
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
 
@@ -85,3 +85,56 @@ def open_memory(
     except BaseException:
         store.close()
         raise
+
+
+# What a memory in use says of itself.
+
+
+class Condition(NamedTuple):
+    """The condition of one part of the memory node.
+
+    Attributes:
+        name: of the part.
+        problem: "" where there is none.
+        is_error: whether the problem loses data.
+        values: details by name.
+    """
+
+    name: str
+    problem: str
+    is_error: bool
+    values: Mapping[str, str]
+
+
+def conditions(
+    memory: Memory | None,
+    worker: BackgroundUpdater | None,
+    settings: Mapping[str, str],
+    notes: Mapping[str, str],
+    problem: str,
+) -> list[Condition]:
+    """How the store is, and what is remembered.
+
+    Args:
+        memory: None while the world is not known.
+        worker: who makes edits of pictures in a thread of its own, if somebody does.
+        settings: told first, by name.
+        notes: told last, by name: what was lost or could not be read.
+        problem: why there is no memory, or why it sees nothing, where that is known.
+    """
+    values = dict(settings)
+    if worker is not None:
+        values.update({name: str(count) for name, count in worker.counts.items()})
+    fault, doubts = "", [problem or "the world is not known yet"]
+    if memory is not None:
+        fault, doubts = memory.fault, [*memory.disagreements(), *filter(None, [problem])]
+        values["sequence"] = str(memory.sequence)
+        values["operations refused"] = str(memory.refused)
+        values["last refused"] = memory.refusal
+        values["entities"] = str(len(memory.entities))
+    if worker is not None and worker.failure:
+        doubts = [*doubts, f"the update from the last image failed: {worker.failure}"]
+    return [
+        Condition("memory: store", fault and f"not stored: {fault}", True, {}),
+        Condition("memory: entities", "; ".join(doubts), False, {**values, **notes}),
+    ]

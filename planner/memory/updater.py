@@ -1,25 +1,25 @@
-"""The interface of memory updaters, which turn observations into operations."""
+"""The interface of memory updaters, and a thread in which slow ones look."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import logging
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from planner.world.entity import Entity, OperationKind
-from planner.world.geometry import Vec3
-from planner.world.hands import Hand
-from planner.world.look import UNKNOWN_LOOK, Look
+from planner.world.belief import Entity, Guesses, OperationKind
+from planner.world.geometry import Vec3, record
 from planner.world.observation import Observation
-from planner.world.record import record
-from planner.world.second_guess import Guesses
-from planner.world.vocabulary import Relation
+from planner.world.shapes import UNKNOWN_LOOK, Look
+from planner.world.vocabulary import Hand, Relation
 
 
 @record
 class Facts:
     """What an updater knows beyond EPM's text; None of it = it is parsed from the text.
 
-    Attributes as in `planner.world.entity.Entity`; an unknown look leaves the known one, as None
+    Attributes as in `planner.world.belief.Entity`; an unknown look leaves the known one, as None
     leaves what else it may be.
     """
 
@@ -84,3 +84,110 @@ class Counting(Protocol):
     @property
     def counts(self) -> Mapping[str, int]:
         """Counts by description, for the diagnostics."""
+
+
+# Lets a slow updater look in a thread of its own: newest pictures only, nobody waits for it.
+#
+# Pictures that come while it is busy replace each other, one an agent; what it made of a picture
+# is fetched by whoever owns the memory, who applies it in the memory's own thread.
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """The edits that an updater made of an observation."""
+
+    observation: Observation
+    operations: tuple[Operation, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    observation: Observation
+    entities: tuple[Entity, ...]
+    last_action: str
+
+
+class BackgroundUpdater:
+    """Runs one updater in one thread."""
+
+    def __init__(self, updater: MemoryUpdater, ready: Callable[[], None]) -> None:
+        """Starts the thread.
+
+        Args:
+            updater: used by that thread alone from now on.
+            ready: called from that thread whenever there is something to take.
+        """
+        self._updater = updater
+        self._ready = ready
+        self._wake = threading.Condition()
+        self._waiting: dict[str, _Request] = {}
+        self._made: list[Proposal] = []
+        self._ended = False
+        self.dropped = 0
+        self.failed = 0
+        self.failure = ""
+        self._thread = threading.Thread(target=self._run, name="memory updater", daemon=True)
+        self._thread.start()
+
+    @property
+    def name(self) -> str:
+        """The updater's."""
+        return self._updater.name
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was dropped and what failed, and what the updater counts itself."""
+        own = self._updater.counts if isinstance(self._updater, Counting) else {}
+        return {"pictures dropped": self.dropped, "pictures failed": self.failed, **own}
+
+    def offer(self, observation: Observation, entities: Sequence[Entity], last_action: str) -> None:
+        """Asks for the edits of an observation; an older one of the agent still waiting goes."""
+        with self._wake:
+            if observation.agent in self._waiting:
+                self.dropped += 1
+            # What waits longest is looked at first, whoever's it is.
+            waiting = self._waiting.pop(observation.agent, None)
+            request = _Request(observation, tuple(entities), last_action)
+            if waiting is None:
+                self._waiting[observation.agent] = request
+            else:
+                self._waiting = {observation.agent: request, **self._waiting}
+            self._wake.notify()
+
+    def take(self) -> list[Proposal]:
+        """What was made since the last call, in order."""
+        with self._wake:
+            made, self._made = self._made, []
+        return made
+
+    def close(self) -> None:
+        """Ends the thread after the look under way; safe to call twice."""
+        with self._wake:
+            self._ended = True
+            self._wake.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._waiting and not self._ended:
+                    self._wake.wait()
+                if self._ended:
+                    return
+                request = self._waiting.pop(next(iter(self._waiting)))
+            try:
+                operations = self._updater.update(
+                    request.observation, request.entities, request.last_action
+                )
+            except Exception as error:
+                # A model may fail in any way; the memory stays as it is and goes on.
+                self.failed += 1
+                self.failure = str(error) or type(error).__name__
+                _log.exception("memory updater %s failed on a picture", self._updater.name)
+                operations = []
+            else:
+                self.failure = ""
+            with self._wake:
+                self._made.append(Proposal(request.observation, tuple(operations)))
+            self._ready()

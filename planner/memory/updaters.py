@@ -38,7 +38,7 @@ _OF_A_FOLDER = "local"
 
 def _make_vlm(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.vlm import VlmUpdater
-    from planner.models.blocking import BlockingLoop
+    from planner.models.caller import BlockingLoop
     from planner.models.model_choice import SERVER, ModelChoice, open_model, part_and_source
 
     asked = request.model
@@ -66,13 +66,11 @@ _ROOM_MODEL, _ROOM_MODEL_URL = "room_model", "room_model_url"
 
 
 def _make_object_graph(request: UpdaterRequest) -> MakeUpdater:
-    from planner.memory.features import load_features
-    from planner.memory.object_graph import ObjectGraph
+    from planner.memory.features import ObjectGraph, load_features
     from planner.memory.room_labels import RoomLabels
-    from planner.models.blocking import BlockingLoop
-    from planner.models.caller import Caller
+    from planner.models.caller import BlockingLoop, Caller
+    from planner.models.chat import Role
     from planner.models.model_choice import ModelChoice, make_model
-    from planner.models.role import Role
     from planner.world.catalogue import default_catalogue
 
     classes = sorted(default_catalogue().objects)

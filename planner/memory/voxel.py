@@ -20,9 +20,8 @@ from planner.memory.features import FeatureExtractor, Features, load_features, r
 from planner.memory.part import MakeUpdater, UpdaterRequest
 from planner.memory.updater import Operation
 from planner.memory.wording import words_of
-from planner.world.belief import Source
+from planner.world.belief import Entity, OperationKind, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
 
-from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
+from planner.world.belief import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
 from planner.world.states import default_states
 

@@ -2,18 +2,78 @@
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
-from typing import Generic, TypeVar
+from threading import Thread
+from typing import Any, Generic, TypeVar
 
-from planner.models.chat import ChatModel, Completion, Message, ModelError, Request
-from planner.models.reference import Reference
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    Message,
+    ModelError,
+    Reference,
+    Request,
+    Role,
+    Timings,
+    Usage,
+    transcript,
+)
 from planner.models.replies.form import ReplyForm
-from planner.models.role import Role
-from planner.models.trace import ModelCall, OnCall, ignore_call
 from planner.world.errors import PlannerError
 from planner.world.skill import CallError
+
+# Records of model calls: everything needed to read, count and train on them.
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCall:
+    """One call, or one decision of a planner without a model (`model` is empty then).
+
+    Attributes:
+        planner: name of the caller: the planner, or another part with its role.
+        cycle: planning cycle of this planner, from 1.
+        messages: the full dialogue sent.
+        grammar: GBNF that constrained the reply; "" = none.
+        reply: the full text received.
+        finish: how the reply ended, as in `Completion`.
+        calls: parsed skill calls, one for each of `agents`; "" for none.
+        error: why the reply was rejected or is missing; "" = accepted.
+        answered: whether there is a reply.
+        role: what the call is for.
+    """
+
+    planner: str
+    model: str
+    agents: tuple[str, ...]
+    cycle: int
+    messages: tuple[Message, ...] = ()
+    grammar: str = ""
+    reply: str = ""
+    finish: str = "stop"
+    calls: tuple[str, ...] = ()
+    error: str = ""
+    answered: bool = True
+    usage: Usage = field(default_factory=Usage)
+    timings: Timings = field(default_factory=Timings)
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    role: Role = Role.PLANNER
+
+    @property
+    def prompt(self) -> str:
+        """The dialogue as one text."""
+        return transcript(self.messages)
+
+
+OnCall = Callable[[ModelCall], None]
+
+
+def ignore_call(_call: ModelCall) -> None:
+    """Ignores the call."""
+
 
 ValueT = TypeVar("ValueT")
 
@@ -171,3 +231,35 @@ class Caller:
         except (PlannerError, CallError) as error:
             return Reply(answer, error=error), Remark(error=str(error))
         return Reply(answer, value), remark(value) if remark is not None else Remark()
+
+
+# Calls a model from synchronous code, such as a memory updater.
+
+ResultT = TypeVar("ResultT")
+
+
+class BlockingLoop:
+    """An event loop in its own thread, started at first use.
+
+    It works whether or not the caller's thread runs a loop of its own.
+    """
+
+    def __init__(self) -> None:
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def run(self, work: Coroutine[Any, Any, ResultT]) -> ResultT:
+        """Runs a coroutine, waits for its result, and passes on its exceptions."""
+        return self.start(work).result()
+
+    def start(self, work: Coroutine[Any, Any, ResultT]) -> Future[ResultT]:
+        """Starts a coroutine and returns at once."""
+        if self._loop is None:
+            self._loop = asyncio.new_event_loop()
+            Thread(target=self._loop.run_forever, name="models", daemon=True).start()
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    def close(self) -> None:
+        """Ends the thread."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+            self._loop = None

@@ -1,17 +1,175 @@
-"""The interface of language models and vision-language models."""
+"""The interface of language models and vision-language models, and what requests consist of."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Protocol
+from random import Random
+from typing import TYPE_CHECKING, Protocol
 
-from planner.models.picture import Picture
-from planner.models.reference import Reference
-from planner.models.role import Role
 from planner.world.errors import PlannerError
+
+if TYPE_CHECKING:
+    from planner.world.observation import RgbImage
+
+
+# What a call of a model is for.
+
+
+class Role(StrEnum):
+    """Which part calls the model. Older traces and dialogues have no role, which means PLANNER.
+
+    PLANNER decides what agents do next. MEMORY edits the memory or searches it. ACTOR turns a plan
+    into calls, CORRECTOR fixes a call that failed, VERIFIER judges whether a sub-task is complete.
+    MESSENGER writes what one agent may tell the others. LOCATOR says near what a thing may be.
+    GENERATOR writes episodes. CLASSIFIER says of which class a task is, DECOMPOSER what its parts
+    are, RANKER in which order to search rooms, PROPOSER which furniture is worth a visit.
+    CAPTIONER describes a picture.
+    """
+
+    PLANNER = "planner"
+    MEMORY = "memory"
+    ACTOR = "actor"
+    CORRECTOR = "corrector"
+    VERIFIER = "verifier"
+    MESSENGER = "messenger"
+    LOCATOR = "locator"
+    GENERATOR = "generator"
+    CLASSIFIER = "classifier"
+    DECOMPOSER = "decomposer"
+    RANKER = "ranker"
+    PROPOSER = "proposer"
+    CAPTIONER = "captioner"
+
+
+# Pictures in messages to models.
+
+# Imported where a picture is made: most importers of messages have none.
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A picture as PNG, so that messages compare and hash by its pixels."""
+
+    png: bytes
+
+    @staticmethod
+    def of(image: RgbImage) -> Picture:
+        """Encodes an image, (h, w, 3) uint8 RGB.
+
+        Raises:
+            PlannerError: if the array is not such an image.
+        """
+        import cv2
+        import numpy as np
+
+        done, body = cv2.imencode(".png", np.ascontiguousarray(image[..., ::-1]))
+        if not done:
+            raise PlannerError("the picture cannot be encoded")
+        return Picture(body.tobytes())
+
+    @property
+    def image(self) -> RgbImage:
+        """The image, (h, w, 3) uint8 RGB."""
+        import cv2
+        import numpy as np
+
+        decoded = cv2.imdecode(np.frombuffer(self.png, np.uint8), cv2.IMREAD_COLOR)
+        if decoded is None:
+            raise PlannerError("the picture cannot be decoded")
+        return np.ascontiguousarray(decoded[..., ::-1], np.uint8)
+
+    @property
+    def digest(self) -> str:
+        """Identifies the picture in traces and recordings."""
+        return hashlib.sha256(self.png).hexdigest()[:16]
+
+    @property
+    def data_url(self) -> str:
+        """The form that HTTP servers accept."""
+        return "data:image/png;base64," + base64.b64encode(self.png).decode()
+
+
+# Replies that a planner itself computes from privileged knowledge, for the model `teacher`.
+#
+# Only such a model asks for them; for all others a request's `reference` is never called.
+
+
+class Fault(StrEnum):
+    """What may be wrong with a reply.
+
+    INVENTED_ENTITY: it names something that does not exist. WRONG_ENTITY: something else than it
+    should. SKIPPED_STEP: it leaves a step out. REPEATED_STEP: it has a step that is done.
+    EARLY_DONE: it claims that the task is complete. MALFORMED: it is not of the asked form.
+    UNNOTICED_FAILURE: it takes a failed action for a success.
+    """
+
+    INVENTED_ENTITY = "invented_entity"
+    WRONG_ENTITY = "wrong_entity"
+    SKIPPED_STEP = "skipped_step"
+    REPEATED_STEP = "repeated_step"
+    EARLY_DONE = "early_done"
+    MALFORMED = "malformed"
+    UNNOTICED_FAILURE = "unnoticed_failure"
+
+
+class Knows(StrEnum):
+    """What a right reply follows from, besides the structured goal.
+
+    PROMPT: what the prompt says, and nothing else. MEMORY: all that the memory knows.
+    """
+
+    PROMPT = "prompt"
+    MEMORY = "memory"
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """How a privileged model reads its prompt.
+
+    Attributes:
+        knows: what the right reply follows from.
+        heeds: whether a reply, with a fault or not, never contradicts what other roles wrote in
+            the prompt, right or wrong.
+    """
+
+    knows: Knows = Knows.MEMORY
+    heeds: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceReply:
+    """The reply that a flawless model would give, and the same with one fault.
+
+    Attributes:
+        flawless: without any.
+        faulty: by fault; those that cannot happen in this reply, such as not noticing a failure
+            where nothing failed, are missing.
+        acts: whether it decides what agents do, and not what other roles read.
+    """
+
+    flawless: str
+    faulty: Mapping[Fault, str] = field(default_factory=dict)
+    acts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """The right reply to one request.
+
+    Attributes:
+        key: of the request: seed, task and number. What a privileged model draws follows from it.
+        reply: computes it. The generator chooses among faulty replies of one kind. Raises
+            `ModelError`.
+    """
+
+    key: str
+    reply: Callable[[Random, Reader], Awaitable[ReferenceReply]]
 
 
 class ModelError(PlannerError):
@@ -171,3 +329,27 @@ def transcript(messages: Sequence[Message]) -> str:
         "\n".join([f"[{m.speaker.value}]", *(f"[picture {p.digest}]" for p in m.pictures), m.text])
         for m in messages
     )
+
+
+# Neutralises chat-template markup in text from outside.
+#
+# Tokenizers read `<|eot_id|>` as the end of a turn wherever it occurs: in an instruction, or in
+# what a model or a person wrote about a thing. Inserting a blank makes it plain text.
+
+# Llama, Qwen and Phi; Mistral; Gemma.
+_MARKUP = re.compile(r"<(?=\|)|[<\[](?=/?(?:s>|INST\]))|<(?=(?:start|end)_of_turn>)")
+
+
+def plain(messages: Iterable[Message], own_end: str = "") -> tuple[Message, ...]:
+    """The messages without markup, except a trailing `own_end`, a token of the caller's own."""
+    return tuple(
+        replace(message, text=_plain(message.text, own_end))
+        if _MARKUP.search(message.text)
+        else message
+        for message in messages
+    )
+
+
+def _plain(text: str, own_end: str) -> str:
+    own = own_end if own_end and text.endswith(own_end) else ""
+    return _MARKUP.sub(lambda found: f"{found[0]} ", text.removesuffix(own)) + own

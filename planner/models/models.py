@@ -3,12 +3,10 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner.models.chat import ChatModel
+from planner.models.chat import ChatModel, Fault, Knows, Role
 from planner.models.part import TEMPERATURE, ModelPart, ModelRequest
 from planner.models.recorded import RecordedModel
-from planner.models.reference import Fault, Knows
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 from planner.parts.option import Option
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_document, read_text
@@ -106,7 +104,7 @@ def _make_scripted(request: ModelRequest) -> ChatModel:
 
 
 def _make_recorded(request: ModelRequest) -> ChatModel:
-    from planner.models.dialogue_file import dialogue_path
+    from planner.models.recorded import dialogue_path
 
     path = Path(request.source)
     if path.is_dir():
@@ -121,13 +119,13 @@ def _check_recorded(request: ModelRequest) -> None:
 
 
 def _make_roles(request: ModelRequest) -> ChatModel:
-    from planner.models.by_role import make_role_models
+    from planner.models.model_choice import make_role_models
 
     return make_role_models(Path(request.source))
 
 
 def _check_roles(request: ModelRequest) -> None:
-    from planner.models.by_role import read_role_file
+    from planner.models.model_choice import read_role_file
 
     read_role_file(Path(request.source))
 

@@ -1,14 +1,25 @@
-"""A model that knows the answers, with seeded faults: it stands for models that are not at hand."""
+"""Models that stand in for real ones: predefined replies, or known answers with seeded faults."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from planner.models.chat import Completion, ModelError, Request, Timings, Usage, cut_at
-from planner.models.reference import Fault, Knows, Reader, ReferenceReply
-from planner.models.role import Role
+from planner.models.chat import (
+    Completion,
+    Fault,
+    Knows,
+    Message,
+    ModelError,
+    Reader,
+    ReferenceReply,
+    Request,
+    Role,
+    Timings,
+    Usage,
+    cut_at,
+)
 from planner.world.errors import PlannerError
 
 # Under these keys a call's trace has what the teacher did.
@@ -118,3 +129,46 @@ def _with(reply: ReferenceReply, fault: Fault | None) -> tuple[str, Fault | None
     if fault is None or fault not in reply.faulty:
         return reply.flawless, None
     return reply.faulty[fault], fault
+
+
+# A model with predefined replies, for tests and demonstrations.
+
+Reply = Callable[[Sequence[Message]], str]
+
+
+class ScriptedModel:
+    """Replies from a list in order, or computed by a function of the dialogue."""
+
+    name = "scripted"
+
+    def __init__(self, replies: Sequence[str] | Reply) -> None:
+        self._replies = replies
+        self.requests: list[Request] = []
+
+    @property
+    def asked(self) -> list[tuple[Message, ...]]:
+        """All dialogues so far."""
+        return [request.messages for request in self.requests]
+
+    async def complete(self, request: Request) -> Completion:
+        """The next reply, cut at the first stop string as a server would.
+
+        Raises:
+            ModelError: after the last one.
+        """
+        self.requests.append(request)
+        text = cut_at(self._next(request.messages), request.stop)
+        words = sum(len(message.text.split()) for message in request.messages)
+        usage = Usage(prompt_tokens=words, reply_tokens=len(text.split()))
+        return Completion(text, usage, Timings(0.0, 0.0))
+
+    def _next(self, messages: Sequence[Message]) -> str:
+        if callable(self._replies):
+            return self._replies(messages)
+        count = len(self.requests)
+        if count > len(self._replies):
+            raise ModelError(f"the script has {len(self._replies)} replies, not {count}")
+        return self._replies[count - 1]
+
+    async def close(self) -> None:
+        """Does nothing."""

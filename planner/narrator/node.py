@@ -19,37 +19,33 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
-from planner.episodes.drawing.picture_file import write_picture
-from planner.episodes.drawing.understood import draw_understood
+from planner.episodes.drawing.cli import draw_understood, write_picture
 from planner.evaluation.as_understood import read_understood
+from planner.evaluation.perceived import verdict_steps
 from planner.evaluation.progress import is_understood
-from planner.evaluation.task_start import verdict_steps
-from planner.houses.ways import Move, Point
+from planner.houses.marks import Move, Point
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
-from planner.narrator.paths import AgentPaths
-from planner.narrator.picture import Moment, draw_run, save
-from planner.parts.calls import acted_as, parse_call
+from planner.narrator.picture import AgentPaths, Moment, draw_run, save
+from planner.parts.kinds import acted_as, parse_call
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import listen
-from planner.ros.diagnostics import RECORDER_STATUS, status_name
-from planner.ros.floor_maps import map_record
-from planner.ros.frame_tree import FrameTree
-from planner.ros.guard import essential
-from planner.ros.images import rgb_array
+from planner.ros.camera_input import FrameTree
+from planner.ros.conversions import map_record, rgb_array
+from planner.ros.guard import RECORDER_STATUS, essential, status_name
 from planner.ros.instruct_client import InstructClient, no_server_message
 from planner.ros.lifecycle import run_node
-from planner.ros.map_parameter import builds_map
+from planner.ros.parameters import builds_map
+from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.instruct import InstructionCode, one_line
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCode, SkillName
+from planner.world.topics import InstructionCode, one_line
 
 # Wall seconds between two samples of the agents' positions.
 SAMPLE_PERIOD_S = 0.05

@@ -1,7 +1,8 @@
-"""The picture of a run: paths and moved objects on the floor plan, the key moments below."""
+"""The picture of a run: agents' paths and moved objects on the floor plan, and key moments."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -10,12 +11,55 @@ from pathlib import Path
 from PIL import Image, ImageDraw, ImageFont
 
 from planner.houses.drawing import draw_floor_plan
-from planner.houses.marks import Marks
-from planner.houses.ways import MOVE_STYLE, Move, Point, agent_style, dashes
+from planner.houses.marks import MOVE_STYLE, Marks, Move, Point, agent_style, dashes
 from planner.world.errors import PlannerError
 from planner.world.floor_map import FloorMap
 from planner.world.house import House
+from planner.world.memory_wire import FrameLinks
 from planner.world.observation import RgbImage
+
+# The paths of agents on the map, through the frame tree: odometry has a frame of its own.
+
+# Closer points add nothing visible to a picture.
+MIN_STEP_M = 0.1
+
+
+class AgentPaths:
+    """The positions of agents over time, in `map`.
+
+    Attributes:
+        points: positions by agent, metres, oldest first.
+    """
+
+    def __init__(self, frames: FrameLinks) -> None:
+        """Starts without agents; `frames` receives /tf and /tf_static."""
+        self._frames = frames
+        self.points: dict[str, list[Point]] = {}
+
+    def follow(self, agent: str) -> None:
+        """Starts following an agent."""
+        self.points.setdefault(agent, [])
+
+    def sample(self) -> None:
+        """Records where the agents are now, except those whose pose on the map is unknown."""
+        if self._frames.went_back:
+            self._frames.forget()
+        stamp_s = self._frames.newest_s
+        if stamp_s is None:
+            return
+        for agent, path in self.points.items():
+            pose = self._frames.pose(f"{agent}/base_link", stamp_s)
+            if pose is None:
+                continue
+            here = (pose.position_m[0], pose.position_m[1])
+            if not path or math.dist(here, path[-1]) > MIN_STEP_M:
+                path.append(here)
+
+    def clear(self) -> None:
+        """Drops all paths: the world was reset."""
+        for path in self.points.values():
+            path.clear()
+
 
 _INK = (30, 30, 30)
 _PAPER = (255, 255, 255)

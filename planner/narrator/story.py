@@ -11,10 +11,9 @@ from enum import StrEnum
 from pydantic import JsonValue
 
 from planner.world.belief import BeliefNode
-from planner.world.hands import holding_hand_words
-from planner.world.instruct import one_line
 from planner.world.skill import SUCCESS_TEXT
-from planner.world.vocabulary import Relation
+from planner.world.topics import one_line
+from planner.world.vocabulary import Relation, holding_hand_words
 
 _BAR_CELLS = 20
 _MAX_REASON_CHARS = 240

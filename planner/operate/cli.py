@@ -6,7 +6,7 @@ import argparse
 import os
 import re
 
-from planner import namespace
+from planner import environment
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--wait", type=float, default=WAIT_S, metavar="S", help="for each answer (default 60)"
     )
-    namespace.add_argument(parser)
+    environment.add_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

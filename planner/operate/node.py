@@ -11,12 +11,12 @@ import rclpy
 from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
-from planner.exit_status import EXIT_FAILED, EXIT_OK
 from planner.network import confine
-from planner.ros.client_node import client_node
+from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor
 from planner.security.enclave import join_as
 from planner.security.policy import OPERATOR
+from planner.supervision import EXIT_FAILED, EXIT_OK
 from planner.world import topics
 
 POLL_S = 0.1

@@ -17,47 +17,37 @@ from rclpy.client import Client
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
+from planner.models.caller import ModelCall
 from planner.models.ledger import Account, LedgerModel
-from planner.models.trace import ModelCall
 from planner.planning import settings
-from planner.planning.bridge_world.node import BridgeWorld
-from planner.planning.instruction import Request, RequestError, task_of
-from planner.planning.lockstep_wait import is_soon
-from planner.planning.messages import TeamMessage
-from planner.planning.part import needs_model
-from planner.planning.planner import Task, no_picture
-from planner.planning.planner_choice import make_planner
-from planner.planning.questions import Questions
-from planner.planning.ros_inputs import RosInputs
-from planner.planning.ros_messages import RosMessages
-from planner.planning.ros_world import RosWorld
-from planner.planning.session import Outcome, Session
-from planner.planning.session_world import Status, ignore_goal
-from planner.planning.status.instruction_status import InstructionStatus, accepted
-from planner.planning.status.node import StatusPublisher
+from planner.planning.instruction import InstructionStatus, Request, RequestError, accepted, task_of
+from planner.planning.part import make_planner, needs_model
+from planner.planning.planner import Task, TeamMessage, no_picture
+from planner.planning.planner_inputs import RosInputs, is_soon
+from planner.planning.ros_world import RosMessages, RosWorld
+from planner.planning.session import Outcome, Questions, Session, Status, ignore_goal
+from planner.planning.status.node import BridgeWorld, StatusPublisher
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import listen
+from planner.ros.agent_topics import TeamTalk
+from planner.ros.camera_input import NewestPictures
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.guard import guard_of
 from planner.ros.heartbeat import HeartbeatPublisher
-from planner.ros.lifecycle import run_node
+from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
 from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
-from planner.ros.managed_node import ManagedNode
-from planner.ros.model_trace import key_values
-from planner.ros.newest_pictures import NewestPictures
+from planner.ros.memory_messages import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
-from planner.ros.team_talk import TeamTalk
+from planner.ros.subscriptions import WorldClock, listen
 from planner.ros.waiting import WaitingNotice, wall_clock
-from planner.ros.world_clock import WorldClock
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.skill import SkillCall
+from planner.world.topics import InstructionCode
 
 WATCH_S = 0.2
 # Wall seconds between log messages while the memory is missing.
@@ -65,7 +55,7 @@ LOG_PERIOD_S = 5.0
 # Wall seconds to wait for the evaluator's answer.
 FINISH_TIMEOUT_S = 5.0
 # A client that has not received the acceptance sends its instruction again, each time after
-# `planner.ros.action_peers.ACCEPT_TIMEOUT_S`; results are kept so that it is not followed twice.
+# `planner.ros.goal_server.ACCEPT_TIMEOUT_S`; results are kept so that it is not followed twice.
 RESULT_LIFETIME_S = 60
 ANSWER = topics.INSTRUCT_ANSWER
 NOTHING_YET = Status(0, "", {})

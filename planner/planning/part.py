@@ -1,19 +1,20 @@
-"""The record of a planner: what it needs, its options, how it is made."""
+"""The record of a planner, and the planner that the parameters select."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 
+from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel
-from planner.models.replies.turn_grammar import Naming
-from planner.models.trace import OnCall, ignore_call
-from planner.parts.option import Option, OptionError, OptionValue
-from planner.planning.axes import Axes
-from planner.planning.planner import Planner, Task
-from planner.planning.planner_model import DialogueOptions
+from planner.models.replies.turn import Naming
+from planner.parts.kinds import PLANNERS
+from planner.parts.option import Option, OptionError, OptionValue, read_options
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.planning.planner_model import Axes, DialogueOptions
 from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveName
+from planner.world.skill import SkillCall
 
 INTERFACE = 1
 
@@ -176,3 +177,155 @@ def needs_model(name: str) -> str:
         "name and `model_url` to the address of its OpenAI-compatible server, such as "
         "http://127.0.0.1:8000/v1."
     )
+
+
+# Refuses a task whose agents lack the primitives that a planner's record requires.
+
+
+def lacking(planner: str, required: Collection[str], agent: str, able: Collection[str]) -> str:
+    """Why a planner cannot be used with an agent, as a sentence; "" = it can.
+
+    Args:
+        planner: its name.
+        required: primitives.
+        agent: its name.
+        able: the agent's primitives.
+    """
+    missing = ", ".join(sorted(set(required) - set(able)))
+    return f"{planner} needs agents that can {missing}; {agent} cannot" if missing else ""
+
+
+class CheckedPlanner:
+    """A `planner.planning.planner.Planner` that gives up if an agent cannot do enough."""
+
+    def __init__(self, planner: Planner, required: Collection[str], task: Task) -> None:
+        """Checks the task's agents at each decision, by their bodies and the world."""
+        self._planner, self._required, self._task = planner, required, task
+
+    @property
+    def name(self) -> str:
+        """The planner's."""
+        return self._planner.name
+
+    async def decide(self, context: Context) -> Decision:
+        """The planner's decision; ends the task if an agent lacks a primitive."""
+        for agent in self._task.agents:
+            able = context.capabilities.get(agent)
+            primitives = able.primitives if able is not None else frozenset()
+            if why := lacking(self.name, self._required, agent, primitives):
+                return Decision(failure=f"{why}.")
+        return await self._planner.decide(context)
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Passes the results on."""
+        self._planner.observe(results)
+
+
+# Lets a robot explore the house before a planner begins, for any planner (HELPER-2.8.6).
+
+EXPLORE = SkillCall("ExploreHouse", ())
+
+
+class ExploreFirst:
+    """A `planner.planning.planner.Planner` whose task's first agent explores the house first.
+
+    The others wait. If the house cannot be explored, the task ends with the reason: without a map
+    of its own the robot has nothing to plan its ways on.
+    """
+
+    def __init__(self, planner: Planner, task: Task) -> None:
+        """The planner begins after that."""
+        self._planner, self._explorer = planner, task.agents[0]
+        self._is_explored = False
+        self._failure = ""
+
+    @property
+    def name(self) -> str:
+        """The planner's."""
+        return self._planner.name
+
+    async def decide(self, context: Context) -> Decision:
+        """Exploring until that has ended, then the planner's decisions."""
+        if self._failure:
+            return Decision(failure=f"The house could not be explored: {self._failure}")
+        if self._is_explored:
+            return await self._planner.decide(context)
+        if self._explorer not in context.idle:
+            return Decision()
+        thought = "There is no map of the house yet."
+        return Decision({self._explorer: EXPLORE}, thought=thought)
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Passes on the results of the planner's own calls."""
+        if self._is_explored:
+            self._planner.observe(results)
+            return
+        for each in results:
+            self._is_explored |= each.result.succeeded
+            self._failure = "" if each.result.succeeded else each.result.text
+
+
+# Makes the planner that the parameters select.
+
+
+@dataclass(frozen=True, slots=True)
+class PlannerChoice:
+    """The chosen planner and its options.
+
+    Attributes:
+        name: in the catalog of planners.
+        axes: of the experiment; `control` and `memory_source` configure the PARTNR planners, the
+            others are only recorded.
+        dialogue: limits and options of the dialogues with the model.
+        options: values that differ from the defaults.
+        explores_first: whether a robot explores the house before the planner begins.
+    """
+
+    name: str = "expert"
+    axes: Axes = field(default_factory=Axes)
+    dialogue: DialogueOptions = field(default_factory=DialogueOptions)
+    options: Mapping[str, OptionValue] = field(default_factory=dict)
+    explores_first: bool = False
+
+    @property
+    def part(self) -> PlannerPart:
+        """The planner's record.
+
+        Raises:
+            PartError: if there is no planner of this name, or it cannot be used.
+        """
+        return PLANNERS.get(self.name)
+
+    def for_task(self, task: Task) -> PlannerChoice:
+        """The planner that carries out a task: another one if this one cannot read plain text."""
+        other = self.part.for_text if task.goal is None else ""
+        return replace(self, name=other, options={}) if other else self
+
+
+def make_planner(
+    choice: PlannerChoice, task: Task, model: ChatModel | None, on_call: OnCall = ignore_call
+) -> Planner:
+    """A planner for one task.
+
+    Args:
+        choice: the planner and its options.
+        task: to carry out.
+        model: for planners that use one.
+        on_call: called with each call of the model.
+
+    Raises:
+        PlannerError: for an unknown name, an unreadable goal, or a missing model.
+    """
+    choice = choice.for_task(task)
+    part = choice.part
+    if part.needs_model and model is None:
+        raise PlannerError(needs_model(choice.name))
+    options = read_options(part.options, choice.options)
+    request = PlannerRequest(
+        choice.name, task, model, choice.axes, choice.dialogue, options, on_call
+    )
+    planner = part.make(request)
+    required = part.needs_primitives
+    if choice.explores_first:
+        planner = ExploreFirst(planner, task)
+    return CheckedPlanner(planner, required, task) if required else planner

@@ -1,4 +1,4 @@
-"""The interface of planners."""
+"""The interface of planners: a task, what a planner sees and decides, and messages of a team."""
 
 from __future__ import annotations
 
@@ -8,15 +8,36 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from planner.models.picture import Picture
-from planner.planning.messages import TeamMessage
+from planner.models.chat import Picture
 from planner.world.belief import Belief
 from planner.world.episode import Episode, Prior
+from planner.world.geometry import record
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
-from planner.world.record import record
 from planner.world.skill import SkillCall, SkillResult
+from planner.world.topics import InstructionCode, one_line
+
+# Messages between agents whose planners share nothing else (LLAMAR-D95).
+
+MAX_CHARACTERS = 500
+
+
+@record
+class TeamMessage:
+    """What one agent says to all others.
+
+    Attributes:
+        sender: the memory's name, `agent_0`.
+        text: one line of at most `MAX_CHARACTERS`.
+    """
+
+    sender: str
+    text: str
+
+    @staticmethod
+    def of(sender: str, text: str) -> TeamMessage:
+        """Any text as a message; what is too long is cut."""
+        return TeamMessage(sender, one_line(text)[:MAX_CHARACTERS])
 
 
 @dataclass(frozen=True, slots=True)

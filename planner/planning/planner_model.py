@@ -1,26 +1,115 @@
-"""A planner's calls of its language model."""
+"""A planner's calls of its language model, and the axes of the papers' experiments."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from enum import StrEnum
 from functools import cached_property
 
-from planner.models.caller import Caller, Remark
-from planner.models.chat import ChatModel, Message
-from planner.models.markup import plain
-from planner.models.reference import Reference
-from planner.models.replies.turn import TurnReply, allow
-from planner.models.replies.turn_grammar import END_OF_TURN, Naming, TurnGrammar
-from planner.models.replies.turn_parser import Turn
-from planner.models.role import Role
-from planner.models.trace import OnCall, ignore_call
-from planner.planning.axes import Axes
+from planner.models.caller import Caller, OnCall, Remark, ignore_call
+from planner.models.chat import ChatModel, Message, Reference, Role, Speaker, plain
+from planner.models.replies.turn import END_OF_TURN, Naming, Turn, TurnGrammar, TurnReply, allow
 from planner.planning.planner import Task
-from planner.planning.prompts.partnr_state import TOKEN
+from planner.skills.kind import SkillKind
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
-from planner.world.skill import CallError, SkillCall
+from planner.world.skill import CallError, SkillCall, SkillCode, SkillName, SkillResult
+
+# The axes of the papers' experiments (PARTNR-1.3, EPM-1.2), recorded with each result.
+#
+# The planner determines `control` and `memory_source`; the other axes describe its surroundings.
+
+
+class Control(StrEnum):
+    """Whose actions a planner decides: one agent's, all agents', or one planner for each agent."""
+
+    SINGLE = "single"
+    CENTRALIZED = "centralized"
+    DECENTRALIZED = "decentralized"
+
+
+class Observability(StrEnum):
+    """What is known of objects: all from the start, what was seen, or what images gave."""
+
+    FULL = "full"
+    PARTIAL = "partial"
+    CONCEPTGRAPH = "conceptgraph"
+
+
+class Privilege(StrEnum):
+    """Whether perception uses ground truth, or the planner even reads the goal."""
+
+    NONE = "none"
+    PERCEPTION = "perception"
+    GOAL = "goal"
+
+
+class MemorySource(StrEnum):
+    """How a planner reads the memory.
+
+    DELTAS: the list once, then only changes (EPM-2.5). SUMMARY: all known objects after every
+    action. TOOLS: only what it queries by the Find... tools. STATE: rooms and past actions in each
+    prompt, no dialogue. CAPTIONS: descriptions of the pictures that its cameras took. BELIEF: the
+    records themselves, not as text.
+    """
+
+    DELTAS = "deltas"
+    SUMMARY = "summary"
+    TOOLS = "tools"
+    STATE = "state"
+    CAPTIONS = "captions"
+    BELIEF = "belief"
+
+
+@dataclass(frozen=True, slots=True)
+class Axes:
+    """One combination of the axes."""
+
+    control: Control = Control.DECENTRALIZED
+    observability: Observability = Observability.PARTIAL
+    skills: SkillKind = SkillKind.ORACLE
+    privilege: Privilege = Privilege.PERCEPTION
+    memory_source: MemorySource = MemorySource.SUMMARY
+
+    def as_parameters(self) -> Mapping[str, str]:
+        """The axes as traces and results store them."""
+        return {field.name: str(getattr(self, field.name).value) for field in fields(self)}
+
+
+# The state-based prompt of PARTNR's fine-tuned planner (PARTNR-7.7).
+#
+# One text without dialogue or thoughts; a model is trained on what follows the special token.
+
+TOKEN = "<|reserved_special_token_0|>"  # noqa: S105 - a word of the model's vocabulary
+NEXT_ACTION = "Next Agent Action:"
+ENVIRONMENT, ACTIONS = "Current Environment:", "Previous actions:"
+
+
+@dataclass(frozen=True, slots=True)
+class PastAction:
+    """An action that ended: the agent's own with its result, or another agent's."""
+
+    call: str
+    result: str
+    is_own: bool
+
+
+def prompt(instruction: str, world: str, past: Iterable[PastAction]) -> str:
+    """The prompt up to the special token, after which the model gives the next call."""
+    lines = [f"Task: {instruction}", "", ENVIRONMENT, world, "", ACTIONS]
+    for action in past:
+        if action.is_own:
+            lines += [f"Agent_Action: {action.call}", f"Action Result: {action.result}"]
+        else:
+            lines.append(f"Other_Agent_Action: {action.call}")
+    return "\n".join([*lines, f"{NEXT_ACTION}{TOKEN}"])
+
+
+def world_of(text: str) -> str:
+    """The environment that a prompt describes."""
+    return text.partition(f"\n{ENVIRONMENT}\n")[2].partition(f"\n\n{ACTIONS}\n")[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +217,82 @@ def _remark(turn: Turn, agents: tuple[str, ...]) -> Remark:
         "" if turn.ended else f"no {END_OF_TURN}",
         parameters,
     )
+
+
+# Breaks an agent's repetition of the same call with the same result.
+#
+# The papers' traces show models that repeat a failing call until the episode ends (PARTNR-11.2);
+# the papers only warn of it in the prompt. Here the call is removed from the grammar for a while,
+# and the trace records it.
+
+# Counted whether or not other calls came in between.
+MAX_FAILURES = 3
+# Consecutive; successful calls are often repeated for a reason, but not indefinitely.
+MAX_SUCCESSES = 6
+# Other calls that the agent must make before it may try again.
+PAUSE_CALLS = 5
+# These are repeated by nature.
+_FREE = frozenset({SkillName.WAIT, SkillName.DONE})
+
+
+@dataclass
+class Repeats:
+    """One agent's calls; `broken` counts how often repetition was broken."""
+
+    broken: int = 0
+    _failed: Counter[tuple[SkillCall, SkillCode]] = field(default_factory=Counter)
+    _last: SkillCall | None = None
+    _in_a_row: int = 0
+    _blocked: dict[SkillCall, int] = field(default_factory=dict)
+
+    @property
+    def blocked(self) -> tuple[SkillCall, ...]:
+        """The calls that are currently excluded."""
+        return tuple(self._blocked)
+
+    def take(self, call: SkillCall, result: SkillResult) -> str:
+        """Records a result; returns a sentence for the model if the call is now excluded."""
+        self._blocked = {c: left - 1 for c, left in self._blocked.items() if left > 1}
+        if call.name in _FREE:
+            return ""
+        self._in_a_row = self._in_a_row + 1 if call == self._last else 1
+        self._last = call
+        if result.succeeded:
+            if self._in_a_row < MAX_SUCCESSES:
+                return ""
+            return self._block(call, "was done again and again")
+        self._failed[call, result.code] += 1
+        if self._failed[call, result.code] < MAX_FAILURES:
+            return ""
+        del self._failed[call, result.code]
+        return self._block(call, "failed in the same way again and again")
+
+    def _block(self, call: SkillCall, how: str) -> str:
+        self._blocked[call] = PAUSE_CALLS
+        self._in_a_row = 0
+        self.broken += 1
+        return f"{call} {how}; it is not possible now. Do something else first."
+
+
+# What a dialogue leaves out when its model's context is full (PARTNR-D52).
+
+
+def shorten(messages: list[Message], shortened: Callable[[str], str]) -> int:
+    """Shortens the older half of the user turns that can be shortened; never the newest one.
+
+    Args:
+        messages: the dialogue, changed in place.
+        shortened: a turn without its optional parts; the turn itself if it has none.
+
+    Returns:
+        The number of shortened turns; 0 = nothing is left to shorten.
+    """
+    places = [
+        (place, short)
+        for place, message in enumerate(messages[:-1])
+        if message.speaker is Speaker.USER and (short := shortened(message.text)) != message.text
+    ]
+    oldest = places[: (len(places) + 1) // 2]
+    for place, short in oldest:
+        messages[place] = Message(Speaker.USER, short)
+    return len(oldest)

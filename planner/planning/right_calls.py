@@ -11,12 +11,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 
-from planner.models.chat import ModelError
-from planner.models.reference import Fault, Reader, Reference, ReferenceReply
-from planner.models.replies.turn_grammar import THOUGHT, Naming, TurnForm, agent_label, word_of
+from planner.models.chat import Fault, ModelError, Reader, Reference, ReferenceReply
+from planner.models.replies.turn import THOUGHT, Naming, TurnForm, agent_label, word_of
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Planner, Task
-from planner.planning.words.words import Words
+from planner.planning.words_planner import Words
 from planner.world.belief import Belief
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import EntityKind, floor_name
@@ -34,7 +33,7 @@ def guide_of(task: Task) -> Planner:
 
 
 class RightCalls:
-    """Follows a task beside its planner; see `planner.models.reference`."""
+    """Follows a task beside its planner; see `planner.models.chat`."""
 
     def __init__(self, task: Task) -> None:
         """Nothing has happened yet."""

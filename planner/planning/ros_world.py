@@ -1,32 +1,222 @@
-"""The world of a session over ROS; runs in the planner's event loop."""
+"""The world of a session over ROS: calls, waiting for the memory, and messages of agents."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
 from pydantic import JsonValue
 
-from planner.models.picture import Picture
-from planner.planning.belief_wait import BeliefSource, BeliefWait
-from planner.planning.messages import TeamMessage
-from planner.planning.planner import AgentResult, no_picture
-from planner.planning.ros_messages import RosMessages
-from planner.planning.session_world import Event, OnGoal, Status, ignore_goal
-from planner.world.belief import Belief
+from planner.models.chat import Picture
+from planner.parts.kinds import SKILLS
+from planner.planning.planner import AgentResult, TeamMessage, no_picture
+from planner.planning.session import Event, OnGoal, Status, ignore_goal
+from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import has_slices
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.skill import (
+    Divided,
+    OpenedTo,
+    PickedUp,
+    PutDown,
+    SkillCall,
+    SkillCode,
+    SkillEffect,
+    SkillName,
+    SkillResult,
+    StateSet,
+)
+from planner.world.vocabulary import Relation, is_open
+
+# Messages between agents over ROS: each is said on its sender's topic and heard from there.
+
+# Wall seconds after which a message that was sent and not heard is given up.
+ECHO_TIMEOUT_S = 2.0
+
+
+class RosMessages:
+    """What the agents of one instruction have heard; used in the planner's event loop.
+
+    A message counts once it came back over its topic, so that a planner decides by what every
+    listener has heard, and others may speak for agents, too.
+    """
+
+    def __init__(
+        self,
+        agents: Sequence[str],
+        send: Callable[[TeamMessage], None],
+        changed: Callable[[], Awaitable[None]],
+        log: Callable[[str], None],
+    ) -> None:
+        """Takes what publishes a message, and what returns after anything was received."""
+        self._order = {agent: place for place, agent in enumerate(agents)}
+        self._send, self._changed, self._log = send, changed, log
+        self._sent: list[TeamMessage] = []
+        self._new: list[TeamMessage] = []
+        self._heard: tuple[TeamMessage, ...] = ()
+
+    @property
+    def heard(self) -> tuple[TeamMessage, ...]:
+        """All so far, oldest first; those of one moment in the order of the agents."""
+        return self._heard
+
+    def say(self, message: TeamMessage) -> None:
+        """Publishes a message."""
+        self._sent.append(message)
+        self._send(message)
+
+    def hear(self, message: TeamMessage) -> None:
+        """Receives a message from a topic."""
+        if message in self._sent:
+            self._sent.remove(message)
+        self._new.append(message)
+
+    async def settle(self) -> None:
+        """Waits until all that was said has been heard."""
+        try:
+            async with asyncio.timeout(ECHO_TIMEOUT_S):
+                while self._sent:
+                    await self._changed()
+        except TimeoutError:
+            for message in self._sent:
+                self._log(f"a message of {message.sender} was lost: {message.text[:80]!r}")
+            self._sent.clear()
+        last = len(self._order)
+        self._new.sort(key=lambda message: self._order.get(message.sender, last))
+        self._heard += tuple(self._new)
+        self._new.clear()
+
+
+# Whether a belief already shows the effects of a skill.
+#
+# A skill's result and the memory's update arrive separately; a decision made in between would be
+# based on an outdated belief.
+
+
+def is_shown(belief: Belief, agent: str, call: SkillCall) -> bool:
+    """Whether the belief agrees with a call that succeeded; True for calls without an effect."""
+    part = SKILLS.find(call.name)
+    return part is None or all(_is_shown(belief, agent, call, e) for e in part.effects)
+
+
+def _is_shown(belief: Belief, agent: str, call: SkillCall, effect: SkillEffect) -> bool:
+    def named(index: int) -> BeliefNode | None:
+        return belief.find(call.arguments[index] or "")
+
+    # For a name that the memory does not have, waiting is pointless.
+    match effect:
+        case PickedUp(index):
+            thing = named(index)
+            return thing is None or (thing.relation is Relation.HELD and thing.parent == agent)
+        case PutDown(index, furniture):
+            thing, place = named(index), named(furniture)
+            if thing is None or place is None:
+                return True
+            return thing.relation is not Relation.HELD and thing.parent == place.name
+        case OpenedTo(openness, index):
+            piece = named(index)
+            shown = is_open(piece.openness) if piece is not None else None
+            return shown is None or shown is is_open(openness)
+        case StateSet(state, value, index):
+            entity = named(index)
+            return entity is None or entity.states.get(state, value) is value
+        case Divided(index):
+            entity = named(index)
+            return entity is None or not has_slices(entity.class_name)
+    return True
+
+
+# Waiting, with a timeout, until the memory's node has heard of skills that ended.
+#
+# A result, the memory's report of it and pictures travel separately: a decision made in between
+# would be based on what was before, such as the direction that an agent faced before it turned.
+
+# Wall seconds to wait for the memory; then planning continues with the current belief.
+EFFECT_TIMEOUT_S = 2.0
+# Wall seconds that a restarted memory has to publish the agents again.
+AGENTS_TIMEOUT_S = 10.0
+# Stamps go through nanoseconds and back.
+_EQUAL_S = 1e-6
+
+
+class BeliefSource(Protocol):
+    """A belief that is updated from outside."""
+
+    @property
+    def belief(self) -> Belief:
+        """The newest belief."""
+
+    async def changed(self) -> None:
+        """Returns when the belief has changed."""
+
+
+class BeliefWait:
+    """The waits of one session."""
+
+    def __init__(self, source: BeliefSource, log: Callable[[str], None]) -> None:
+        self._source, self._log = source, log
+        self._known: set[str] = set()
+
+    async def until_shown(self, ended: Mapping[str, AgentResult]) -> None:
+        """Waits until the memory has heard of all calls and shows their effects, or the timeout.
+
+        With its report of a call, the memory publishes all that it learned until then.
+        """
+        if not ended:
+            return
+        heard_s = max(_reported_s(ended.values()), default=-math.inf) - _EQUAL_S
+        try:
+            async with asyncio.timeout(EFFECT_TIMEOUT_S):
+                while not self._shows(heard_s, ended):
+                    await self._source.changed()
+        except TimeoutError:
+            late = ", ".join(f"{agent} ended {one.call}" for agent, one in ended.items())
+            self._log(f"the memory does not show that {late}; going on with what it shows")
+
+    def _shows(self, heard_s: float, ended: Mapping[str, AgentResult]) -> bool:
+        belief = self._source.belief
+        return belief.stamp_s >= heard_s and all(
+            is_shown(belief, agent, one.call)
+            for agent, one in ended.items()
+            if one.result.succeeded
+        )
+
+    async def until_known(self, agents: Sequence[str]) -> None:
+        """Waits for known agents that a restarted memory lacks.
+
+        Raises:
+            PlannerError: after the timeout.
+        """
+        try:
+            async with asyncio.timeout(AGENTS_TIMEOUT_S):
+                while not self._known <= self._source.belief.nodes.keys():
+                    await self._source.changed()
+        except TimeoutError:
+            lost = ", ".join(sorted(self._known - self._source.belief.nodes.keys()))
+            raise PlannerError(f"the memory no longer has {lost}") from None
+        self._known.update(a for a in agents if a in self._source.belief.nodes)
+
+
+def _reported_s(ended: Iterable[AgentResult]) -> list[float]:
+    """When calls ended of which the memory gets a report.
+
+    One that never began has no duration and no report; nor has one whose executor has died.
+    """
+    results = (one.result for one in ended)
+    return [r.ended_s for r in results if r.ended_s is not None and r.duration_s is not None]
+
 
 # Starts a call; the last argument receives its result, from any thread.
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
 
 class RosInputs(BeliefSource, Protocol):
-    """What was received over ROS; see `planner.planning.ros_inputs.RosInputs`."""
+    """What was received over ROS; see `planner.planning.planner_inputs.RosInputs`."""
 
     @property
     def layout(self) -> House:

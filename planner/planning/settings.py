@@ -7,15 +7,19 @@ from enum import StrEnum
 from typing import Any
 
 from planner.models.ledger import Account, Prices
-from planner.models.model_choice import ModelChoice, make_model, model_forms
-from planner.models.retries import RetryingModel
+from planner.models.model_choice import ModelChoice, RetryingModel, make_model, model_forms
 from planner.parts.kinds import PLANNERS
-from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
-from planner.planning.planner_choice import PlannerChoice
-from planner.planning.planner_model import DialogueOptions
+from planner.planning.part import PlannerChoice
+from planner.planning.planner_model import (
+    Axes,
+    Control,
+    DialogueOptions,
+    MemorySource,
+    Observability,
+    Privilege,
+)
 from planner.ros import parameters
-from planner.ros.map_parameter import builds_map
-from planner.ros.part_options import declare_options
+from planner.ros.parameters import builds_map, declare_options
 from planner.skills.kind import SkillKind
 
 

@@ -18,11 +18,10 @@ from pathlib import Path
 
 import yaml
 
-from planner.recorder.bag_file import BagFile, FileSpan
-from planner.recorder.bag_records import GAP
+from planner.recorder.bag_file import GAP, BagFile, FileSpan
 from planner.recorder.topic_counts import Gap
 from planner.world.errors import PlannerError
-from planner.world.synced import make_folder, replace_synced, sync_folder
+from planner.world.sqlite_file import make_folder, replace_synced, sync_folder
 
 BAG_VERSION = 9
 # Wall seconds between updates of the counts in metadata.yaml; topics are added at once. Readers

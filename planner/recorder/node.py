@@ -20,30 +20,28 @@ from rclpy.qos import QoSProfile
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header
 
-from planner.recorder import bag_records
+from planner.recorder import bag_file
 from planner.recorder.bag_writer import Topic
-from planner.recorder.naming import SHARED_TOPICS, name_in_bag
-from planner.recorder.notes.node import BagNotes, Handler
-from planner.recorder.opening.node import CONTINUES, SPACE_POLL_S, limits, open_bag
-from planner.recorder.topic_counts import TopicCounts, summary
-from planner.ros import offered_qos, parameters, qos
-from planner.ros.compressed_pictures import (
+from planner.recorder.notes.node import CONTINUES, SPACE_POLL_S, BagNotes, Handler, limits, open_bag
+from planner.recorder.topic_counts import SHARED_TOPICS, TopicCounts, name_in_bag, summary
+from planner.ros import parameters, qos
+from planner.ros import qos as offered_qos
+from planner.ros.conversions import (
     COLOUR_SUFFIX,
     COMPRESSED_IMAGE,
     DEPTH_SUFFIX,
     IMAGE,
     compressed,
 )
-from planner.ros.definitions import definition, message_class
-from planner.ros.diagnostics import RECORDER_STATUS, own_statuses, status_name
-from planner.ros.guard import GuardedExecutor, guard_of
+from planner.ros.guard import RECORDER_STATUS, GuardedExecutor, guard_of, own_statuses, status_name
 from planner.ros.lifecycle import run_node
-from planner.ros.node_parameters import ParameterCollector
-from planner.ros.polled_subscription import PolledGroup, PolledSubscription, ReceivedMessage
+from planner.ros.parameters import ParameterCollector
+from planner.ros.qos import definition, message_class
+from planner.ros.subscriptions import PolledGroup, PolledSubscription, ReceivedMessage
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
-from planner.world.freed_memory import keep_freed_memory, return_freed_memory
+from planner.world.process_resources import keep_freed_memory, return_freed_memory
 
 DISCOVERY_PERIOD_S = 0.25
 FLUSH_PERIOD_S = 0.5
@@ -150,7 +148,7 @@ class RecorderNode(Node):
         except BaseException:
             super().destroy_node()
             raise
-        self._start = bag_records.start_record(
+        self._start = bag_file.start_record(
             time.time_ns(),
             {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
         )
@@ -167,7 +165,7 @@ class RecorderNode(Node):
         self._diagnosed = 0
         self._survey = ParameterCollector(self)
         self._surveyed = 0
-        self._bag.add_record(bag_records.START, self._start, repeated=True)
+        self._bag.add_record(bag_file.START, self._start, repeated=True)
         self._diagnostics = self.create_publisher(
             DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS
         )
@@ -315,7 +313,7 @@ class RecorderNode(Node):
     def _count_overflow(self, counts: TopicCounts, first: ReceivedMessage) -> None:
         gap = counts.begin_full(first.number, first.received_ns)
         if gap is not None:
-            self._bag.add_record(bag_records.GAP, gap.as_record())
+            self._bag.add_record(bag_file.GAP, gap.as_record())
 
     def _selected(self, source: _Source, data: bytes) -> bytes | None:
         """What is to be written of a message; None = it is left out, also one that is malformed."""
@@ -331,7 +329,7 @@ class RecorderNode(Node):
         source, taken, counts = found.source, found.taken, found.source.counts
         gap = counts.take(taken.publisher, taken.number, found.available_ns)
         if gap is not None:
-            self._bag.add_record(bag_records.GAP, gap.as_record())
+            self._bag.add_record(bag_file.GAP, gap.as_record())
         if found.kept is None:
             counts.left_out += 1
             return
@@ -374,8 +372,8 @@ class RecorderNode(Node):
         if self._surveyed == len(self._survey.found):
             return
         self._surveyed = len(self._survey.found)
-        text = bag_records.parameters_text(self._survey.found)
-        self._attach(bag_records.PARAMETERS, bag_records.YAML, text)
+        text = bag_file.parameters_text(self._survey.found)
+        self._attach(bag_file.PARAMETERS, bag_file.YAML, text)
 
     def _attach(self, name: str, media_type: str, data: bytes) -> None:
         self._bag.attach(name, media_type, data, time.time_ns())
@@ -435,7 +433,7 @@ class RecorderNode(Node):
             return
         lost = [gap for counts in self._all_counts() if (gap := counts.take_lost()) is not None]
         for gap in lost:
-            self._bag.add_record(bag_records.GAP, gap.as_record())
+            self._bag.add_record(bag_file.GAP, gap.as_record())
         if self._blocked:
             count = sum(gap.missing for gap in lost)
             self.get_logger().warning(f"recording continues; {count} messages were not written")
@@ -451,8 +449,8 @@ class RecorderNode(Node):
             self._notes.count_missing_verdicts(accounts)
         lost = any(counts.unwritten for counts in accounts.values())
         failure = self._failure if lost else ""
-        record = bag_records.recording_record(self._start, time.time_ns(), accounts, failure)
-        self._add_record(bag_records.RECORDING, record)
+        record = bag_file.recording_record(self._start, time.time_ns(), accounts, failure)
+        self._add_record(bag_file.RECORDING, record)
         failure = self._close() or failure
         unsaved = self._bag.unsaved
         text = f"{self._bag.folder}: {summary([*accounts.values()], failure, unsaved)}"

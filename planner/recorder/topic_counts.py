@@ -1,10 +1,67 @@
-"""Counts of each topic's messages: received, written, left out, missed. No ROS here."""
+"""Topics of a bag: names, counts of messages received and missed, verdicts. No ROS here."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from planner.recorder.sequence_tracker import SequenceTracker
+from planner.world.topics import DIAGNOSTICS, PARAMETER_EVENTS, ROSOUT
+
+# Missed messages by their publishers' numbers.
+#
+# The middleware numbers each publisher's messages from 1, so what never arrived shows as a jump,
+# whatever lost it: the publisher's history, the transport or the reader's own queue. What a
+# publisher sends after the last message that arrived shows in nothing.
+
+
+class SequenceTracker:
+    """Follows the numbers on one topic, each publisher's by itself."""
+
+    def __init__(self, *, from_start: bool = False) -> None:
+        """Nothing has arrived yet.
+
+        Args:
+            from_start: whether the publishers keep all they sent for those who come later, so that
+                even the first message can tell of missed ones.
+        """
+        self._from_start = from_start
+        self._next: dict[bytes, int] = {}
+
+    def count_missed(self, publisher: bytes, number: int) -> int:
+        """How many of its publisher's messages never arrived before this one.
+
+        Args:
+            publisher: its identity.
+            number: of the message, from 1; 0 = the middleware does not count.
+        """
+        if not number:
+            return 0
+        expected = self._next.get(publisher, 1 if self._from_start else number)
+        self._next[publisher] = max(number + 1, expected)
+        return max(0, number - expected)
+
+
+# Names of topics in a bag: without the recorder's namespace.
+
+# Shared by all namespaces; frames and time belong to one stack (docs/bridge.md).
+SHARED_TOPICS = (ROSOUT, PARAMETER_EVENTS, DIAGNOSTICS)
+
+
+def name_in_bag(name: str, namespace: str) -> str | None:
+    """A topic's name in the bag, the same for readers whatever the namespace was.
+
+    Args:
+        name: full name of the topic.
+        namespace: full name of the recorder's namespace; `/` keeps all names.
+
+    Returns:
+        The name, or None for a topic of another namespace.
+    """
+    place = namespace.rstrip("/")
+    if name.startswith(f"{place}/"):
+        return name.removeprefix(place)
+    return name if name in SHARED_TOPICS else None
+
 
 # Cause of a gap of unknown size.
 QUEUE_FULL = "the queue was full before it was first read, so at least these are missing"
@@ -151,3 +208,31 @@ def summary(accounts: list[TopicCounts], failure: str = "", unsaved: int = 0) ->
         shown = ", ".join(faults[:5]) + (f" and {len(faults) - 5} more" if len(faults) > 5 else "")
         text += f"; MISSING: {shown}"
     return text if faults or failure else f"{text}, none missing"
+
+
+# Whether a bag has every verdict that the evaluator reported. No ROS here.
+#
+# A verdict is its publisher's only message, so a loss leaves no gap in the numbers; but
+# `/evaluation` repeats it every second.
+
+
+@dataclass(slots=True)
+class VerdictCheck:
+    """Compares verdicts on `/evaluation/result` with those repeated on `/evaluation`."""
+
+    _recorded: set[Hashable] = field(default_factory=set)
+    _repeated: dict[Hashable, int] = field(default_factory=dict)
+
+    def record(self, verdict: Hashable) -> None:
+        """Notes a verdict that is in the bag."""
+        self._recorded.add(verdict)
+
+    def repeat(self, verdict: Hashable, received_ns: int) -> None:
+        """Notes a repeated verdict."""
+        self._repeated.setdefault(verdict, received_ns)
+
+    def missing(self) -> list[int]:
+        """When each verdict missing in the bag was first repeated, nanoseconds since the epoch."""
+        return sorted(
+            at_ns for verdict, at_ns in self._repeated.items() if verdict not in self._recorded
+        )

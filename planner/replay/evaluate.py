@@ -16,12 +16,11 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word, variant_text
-from planner.replay.definitions import printable
-from planner.replay.gaps import moment
 from planner.replay.judging import Judged, Unjudged, judge, recordings
 from planner.replay.runs import Request, StateGap
+from planner.replay.storage import moment, printable
 from planner.world.errors import PlannerError
-from planner.world.freed_memory import keep_freed_memory
+from planner.world.process_resources import keep_freed_memory
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
 _HEAD = ("episode", "verdict", "complete", "sim_steps", "mode", "variant", "live", "recording")

@@ -15,9 +15,17 @@ from typing import TypeVar
 from rosbags.interfaces import Connection, MessageDefinitionFormat
 from rosbags.rosbag2.storage_sqlite3 import Sqlite3Reader
 
-from planner.replay.definitions import UnreadableError, msg_text, short, standard_text
 from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked_zstd
-from planner.replay.storage import MAX_TIME_NS, Storage, StoredChannel, StoredMessage
+from planner.replay.storage import (
+    MAX_TIME_NS,
+    Storage,
+    StoredChannel,
+    StoredMessage,
+    UnreadableError,
+    msg_text,
+    short,
+    standard_text,
+)
 from planner.world.errors import FileError
 from planner.world.files import parse_yaml, read_bytes
 

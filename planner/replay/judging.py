@@ -6,23 +6,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.evaluation.perceived import PerceivedWorld
+from planner.evaluation.perceived import PerceivedWorld, task_steps
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Verdict, criteria_word
-from planner.evaluation.task_start import task_steps
 from planner.evaluation.trace import EpisodeTrace
-from planner.replay.bag import Bag
-from planner.replay.bag_files import SUFFIXES, files_of
-from planner.replay.fields import fields_of
-from planner.replay.gaps import Gap, SequenceGaps
-from planner.replay.instructions import InstructionOutcome, instruction_outcomes, task_start_s
-from planner.replay.live import LiveVerdict, live_verdicts
+from planner.replay.bag import SUFFIXES, Bag, files_of
+from planner.replay.live import (
+    InstructionOutcome,
+    LiveVerdict,
+    RecordedGoal,
+    add_calls,
+    goal_at,
+    instruction_outcomes,
+    live_verdicts,
+    recorded_goals,
+    task_start_s,
+)
 from planner.replay.runs import Request, Run, StateGap, StateSample, runs
 from planner.replay.state_log import read_changes
 from planner.replay.states import STATES, recorded_states
+from planner.replay.storage import Gap, SequenceGaps, fields_of
 from planner.replay.task import house_of, task_of
-from planner.replay.trace_calls import add_calls
-from planner.replay.words import RecordedGoal, goal_at, recorded_goals
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import open_regular
@@ -308,3 +312,80 @@ def _together(gaps: Sequence[Gap]) -> Gap | None:
         return None
     missing = sum(gap.missing for gap in gaps)
     return Gap(GRAPH, gaps[0].from_ns, gaps[-1].to_ns, missing)
+
+
+# Compares the live verdict of a run with the verdict of its own bag.
+
+
+@dataclass(frozen=True, slots=True)
+class BagCheck:
+    """The result of evaluating a run's bag.
+
+    Attributes:
+        agrees: whether the bag's verdict is final and equals the live one, step by step.
+        text: the bag's verdict and any differences, for people.
+        judged: the verdict; None if there is none.
+    """
+
+    agrees: bool
+    text: str
+    judged: Judged | None = None
+
+    def say_lacks(self) -> None:
+        """Prints what is missing in the bag: said before a verdict of it is."""
+        for line in self.judged.lacks if self.judged is not None else ():
+            print(f"missing in the bag: {line}", flush=True)
+
+
+def check_bag(folder: Path, request: Request | None = None) -> BagCheck:
+    """Evaluates the only bag of a run.
+
+    Args:
+        folder: of the run; a recorder that died leaves more than one bag in it.
+        request: how to evaluate; default: as `planner evaluate` does.
+    """
+    try:
+        bags = [path for path in recordings(folder) if path.is_dir()]
+        if len(bags) != 1:
+            names = ", ".join(path.name for path in bags)
+            raise PlannerError(
+                f"the recorder was restarted, the run is in {len(bags)} bags: {names}"
+            )
+        (found,) = judge(bags[0], request or Request())
+    except PlannerError as error:
+        return BagCheck(False, f"none: {error}")
+    if not isinstance(found, Judged):
+        return BagCheck(False, f"none: {found}")
+    word = "success" if found.verdict.success else "failure"
+    if found.agrees and found.final:
+        return BagCheck(True, word, found)
+    why = [] if found.final else [_lack(found)]
+    why += [] if found.agrees else [_difference(found)]
+    return BagCheck(False, ", ".join((word, *why)), found)
+
+
+def _lack(judged: Judged) -> str:
+    missing = sum(gap.missing for gap in judged.gaps)
+    return f"NOT FINAL: {missing} states missing" if missing else "NOT FINAL: its end is missing"
+
+
+def _difference(judged: Judged) -> str:
+    live, now = judged.live, judged.verdict
+    if live is None:
+        return "and the bag has no live verdict"
+    if live.mode != now.mode:
+        return f"by the rules {now.mode}, the live one by {live.mode}"
+    if (live.success, live.sim_steps) == (now.success, now.sim_steps):
+        first = [-1 if p.first_step is None else p.first_step for p in now.propositions]
+        pairs = zip(live.propositions, first, strict=False)
+        differ = [
+            f"part {number} at step {step}, live {recorded[1]}"
+            for number, (recorded, step) in enumerate(pairs)
+            if recorded[1] != step
+        ]
+        if differ:
+            return f"DIFFERENT from live: {', '.join(differ)}"
+    return (
+        f"DIFFERENT from live: {now.percent_complete:.2f} complete after {now.sim_steps} steps, "
+        f"live {live.percent_complete:.2f} after {live.sim_steps}"
+    )

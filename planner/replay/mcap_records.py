@@ -14,8 +14,7 @@ from typing import Any, BinaryIO, NamedTuple
 from mcap.data_stream import ReadDataStream
 from mcap.opcode import Opcode
 
-from planner.replay.definitions import short
-from planner.replay.storage import MAX_TIME_NS, StoredMessage
+from planner.replay.storage import MAX_TIME_NS, StoredMessage, short
 
 MAGIC = b"\x89MCAP0\r\n"
 HEAD_BYTES = 9

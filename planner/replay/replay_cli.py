@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from planner.replay.bag import Bag
-from planner.replay.definitions import printable
 from planner.replay.player.options import add_play_arguments, options_of
+from planner.replay.storage import printable
 from planner.world.errors import PlannerError
 
 

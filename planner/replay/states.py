@@ -6,12 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.definitions import UnreadableError, message_reader
-from planner.replay.fields import fields_of
-from planner.replay.gaps import Gap, SequenceGaps
+from planner.replay.storage import Gap, SequenceGaps, UnreadableError, fields_of, message_reader
 from planner.world.errors import FileError
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateDecoder
+from planner.world.state import UpdateDecoder, WorldState
 from planner.world.wire import state_update
 
 STATES = "/world/state"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from planner.replay.bag import Bag
+from planner.replay.bag import WORLD_INFO, Bag
 from planner.replay.states import STATES, recorded_states
-from planner.replay.world_info import WORLD_INFO
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House

@@ -16,21 +16,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.task import Future
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
-from std_msgs.msg import Bool, Header
+from std_msgs.msg import Bool, Header, String
 from std_srvs.srv import Trigger
 
-from planner.ros import images, qos
+from planner.ros import conversions, qos
+from planner.ros.clients import Callers
 from planner.ros.conversions import header, pose_message
-from planner.ros.known_programs import Callers
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.guard import SafePublisher
+from planner.ros.subscriptions import listen
 from planner.world import topics
-from planner.world.observation import (
-    CameraFrame,
-    DepthImage,
-    InstanceImage,
-    Observation,
-    RgbImage,
-)
+from planner.world.observation import CameraFrame, DepthImage, InstanceImage, Observation, RgbImage
 
 Pixels: TypeAlias = RgbImage | DepthImage | InstanceImage
 
@@ -91,14 +86,14 @@ class CameraTopics:
     def publish(self, stamp_s: float, frame_id: str, frame: CameraFrame) -> None:
         """Publishes one exposure on the topics with subscribers."""
         head = header(stamp_s, frame_id)
-        self._send(self._image, head, frame.rgb, images.rgb_message)
-        depth = partial(images.depth_message, encoding=self._depth_encoding)
+        self._send(self._image, head, frame.rgb, conversions.rgb_message)
+        depth = partial(conversions.depth_message, encoding=self._depth_encoding)
         self._send(self._depth, head, frame.depth_m, depth)
         if self._instances and frame.instances is not None:
-            self._send(self._instances, head, frame.instances, images.instances_message)
+            self._send(self._instances, head, frame.instances, conversions.instances_message)
         for info in (self._image_info, self._depth_info):
             if info.has_subscribers:
-                info.publish(images.camera_info(head, frame.intrinsics))
+                info.publish(conversions.camera_info(head, frame.intrinsics))
 
     def destroy(self) -> None:
         """Removes the topics."""
@@ -267,7 +262,7 @@ class TriggerServices:
     ) -> None:
         """Serves /AGENT/COMMAND for each; `on_command` replies at once or by a future.
 
-        Anybody may call those that are `free`; the others as `planner.ros.known_programs` says.
+        Anybody may call those that are `free`; the others as `planner.ros.clients` says.
         """
         self._node = node
         self._callers: dict[str, Callers] = {}
@@ -327,3 +322,34 @@ def _joint_state(stamp_s: float, joints: Mapping[str, float]) -> JointState:
         name=list(joints),
         position=[float(position) for position in joints.values()],
     )
+
+
+# What agents say to each other: a topic of each agent, on which it speaks and all listen.
+
+_BOUNDS = f"/{topics.SAYS}"
+
+
+class TeamTalk:
+    """Publishes and subscribes for the agents that it is told of."""
+
+    def __init__(self, node: Node, hear: Callable[[str, str], None]) -> None:
+        """`hear` receives an agent and its text, in the executor's thread."""
+        self._node, self._on_message = node, hear
+        self._publishers: dict[str, Any] = {}
+
+    def add(self, agent: str) -> None:
+        """Creates an agent's topic; the second time has no effect."""
+        if agent in self._publishers:
+            return
+
+        def take(message: String) -> None:
+            self._on_message(agent, message.data)
+
+        topic = topics.of_agent(agent, topics.SAYS)
+        self._publishers[agent] = self._node.create_publisher(String, topic, qos.EVENTS)
+        listen(self._node, String, topic, take, qos.EVENTS, _BOUNDS)
+
+    def say(self, agent: str, text: str) -> None:
+        """Publishes what an agent says, in the executor's thread."""
+        self.add(agent)
+        self._publishers[agent].publish(String(data=text))

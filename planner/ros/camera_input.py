@@ -1,24 +1,29 @@
-"""Subscribes to one camera: groups pictures by exposure and drops old ones."""
+"""What bodies sense: pictures by exposure, poses of frames, and the newest picture of each."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from nav_msgs.msg import Odometry
 from rclpy.node import Node
-from sensor_msgs.msg import CameraInfo, Image
+from sensor_msgs.msg import CameraInfo, Image, JointState
+from tf2_msgs.msg import TFMessage
 
-from planner.ros import images, qos
-from planner.ros.checked_subscription import drop_bytes, listen, reader
+from planner.models.chat import Picture
+from planner.ros import conversions as images
+from planner.ros import qos
+from planner.ros.conversions import pose_record
+from planner.ros.subscriptions import drop_bytes, listen, reader
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from planner.world.observation import CameraFrame
-from planner.world.serialized import stamp_of
-from planner.world.wire import intrinsics_of
+from planner.world.memory_wire import FrameLinks, is_ours, stamp_seconds
+from planner.world.observation import CameraFrame, Grip, Observation, RgbImage
+from planner.world.wire import first_stamp_of, grip_record, intrinsics_of, stamp_of
 
 DEPTH, INSTANCES, COLOUR = "depth", "instances", "colour"
 # Incomplete exposures that are kept; older ones are dropped.
@@ -156,3 +161,215 @@ def camera_frame(exposure: Exposure, optical: Pose) -> CameraFrame:
         intrinsics=intrinsics_of(exposure.camera_info),
         pose=optical,
     )
+
+
+# Poses of frames in `map` at the time of a picture, from /tf.
+
+
+class FrameTree(FrameLinks):
+    """Subscribes to /tf and /tf_static."""
+
+    def __init__(self, node: Node, on_change: Callable[[], None]) -> None:
+        """Subscribes to both topics; `on_change` is called after each message on /tf."""
+        read = reader(node, TFMessage, topics.TF)
+
+        def links(data: bytes) -> Iterable[Any]:
+            message = read(data)
+            return [] if message is None else list(message.transforms)
+
+        super().__init__(links)
+        self._on_change, self._node = on_change, node
+        node.create_subscription(TFMessage, topics.TF, self._on_links, qos.TF, raw=True)
+        listen(node, TFMessage, topics.TF_STATIC, self._on_static_links, qos.TF_STATIC)
+
+    def _on_links(self, data: bytes) -> None:
+        try:
+            stamp_s = first_stamp_of(data)
+            is_used = stamp_s is not None and is_ours(data)
+        except ValueError as error:
+            drop_bytes(self._node, topics.TF, str(error))
+            return
+        if stamp_s is not None and is_used:
+            self.add(stamp_s, data)
+            self._on_change()
+
+    def _on_static_links(self, message: TFMessage) -> None:
+        self.add_static(message.transforms)
+
+
+# What one body senses, from the topics of its bridge: for policies that act on pictures.
+
+
+class BodySenses:
+    """The newest message of each topic; subscribes only when somebody asks."""
+
+    def __init__(self, node: Node, agent: str, cameras: Sequence[str]) -> None:
+        """`cameras` are those of the agent's body."""
+        self._node, self._agent, self._known = node, agent, tuple(cameras)
+        self._odometry: Odometry | None = None
+        self._joints: dict[str, float] = {}
+        self._grip = Grip()
+        self._tree: FrameTree | None = None
+        self._inputs: dict[str, CameraInput] = {}
+        self._exposures: dict[str, Exposure] = {}
+
+    def observe(self, cameras: Sequence[str]) -> Observation | None:
+        """What the topics say; None until they have, and after the world was reset.
+
+        With cameras it is of the time of the first one's picture.
+
+        Raises:
+            PlannerError: for a camera that the body lacks, or a picture that cannot be read.
+        """
+        for camera in cameras:
+            if camera not in self._known:
+                known = ", ".join(self._known) or "none"
+                raise PlannerError(f"{self._agent} has no camera {camera!r}; it has {known}")
+        tree = self._listen(cameras)
+        odometry = self._odometry
+        if odometry is None or any(camera not in self._exposures for camera in cameras):
+            return None
+        stamp_s = stamp_seconds(odometry.header.stamp)
+        if cameras:
+            stamp_s = self._exposures[cameras[0]].stamp_s
+        base = tree.pose(f"{self._agent}/base_link", stamp_s)
+        hand = tree.pose(f"{self._agent}/hand", stamp_s)
+        frames = self._frames(tree, cameras)
+        if base is None or hand is None or frames is None:
+            return None
+        twist = odometry.twist.twist
+        return Observation(
+            stamp_s=stamp_s,
+            agent=self._agent,
+            base=base,
+            odometry=pose_record(odometry.pose.pose),
+            linear_m_s=float(twist.linear.x),
+            angular_rad_s=float(twist.angular.z),
+            hand=base.inverse().compose(hand),
+            joints=dict(self._joints),
+            gripper_opening=self._grip.opening,
+            holding=self._grip.holding,
+            cameras=frames,
+            optical=self._optical(tree, base, stamp_s),
+        )
+
+    def forget(self) -> None:
+        """Drops everything that was heard: the world was reset."""
+        self._odometry = None
+        self._exposures.clear()
+        if self._tree is not None:
+            self._tree.forget()
+
+    def destroy(self) -> None:
+        """Removes the cameras' subscriptions."""
+        for each in self._inputs.values():
+            each.destroy()
+        self._inputs.clear()
+
+    def _listen(self, cameras: Sequence[str]) -> FrameTree:
+        """Subscribes to what is not subscribed to yet."""
+        node, tree = self._node, self._tree
+        if tree is None:
+            tree = self._tree = FrameTree(node, lambda: None)
+
+            def topic(name: str) -> str:
+                return topics.of_agent(self._agent, name)
+
+            listen(node, Odometry, topic(topics.ODOMETRY), self._on_odometry, qos.STATE_INPUT)
+            listen(node, JointState, topic(topics.JOINT_STATES), self._on_joints, qos.STATE_INPUT)
+            listen(node, JointState, topic(topics.GRIPPER_STATE), self._on_gripper, qos.LATCHED)
+        for camera in cameras:
+            if camera not in self._inputs:
+                self._inputs[camera] = CameraInput(
+                    node,
+                    self._agent,
+                    camera,
+                    (DEPTH, COLOUR),
+                    lambda _stamp_s: True,
+                    lambda exposure, camera=camera: self._expose(camera, exposure),  # type: ignore[misc]
+                )
+        return tree
+
+    def _expose(self, camera: str, exposure: Exposure) -> None:
+        self._exposures[camera] = exposure
+
+    def _frames(self, tree: FrameTree, cameras: Sequence[str]) -> dict[str, CameraFrame] | None:
+        frames: dict[str, CameraFrame] = {}
+        for camera in cameras:
+            exposure = self._exposures[camera]
+            pose = tree.pose(exposure.frame_id, exposure.stamp_s)
+            if pose is None:
+                return None
+            frames[camera] = camera_frame(exposure, pose)
+        return frames
+
+    def _optical(self, tree: FrameTree, base: Pose, stamp_s: float) -> dict[str, Pose]:
+        found: dict[str, Pose] = {}
+        for camera in self._known:
+            pose = tree.pose(f"{self._agent}/{camera}_optical_frame", stamp_s)
+            if pose is not None:
+                found[camera] = base.inverse().compose(pose)
+        return found
+
+    def _on_odometry(self, message: Odometry) -> None:
+        self._odometry = message
+
+    def _on_joints(self, message: JointState) -> None:
+        self._joints = dict(zip(message.name, map(float, message.position), strict=False))
+
+    def _on_gripper(self, message: JointState) -> None:
+        self._grip = grip_record(message) or self._grip
+
+
+# The newest colour picture of each agent's hand camera, decoded only when somebody asks for it.
+
+_CAMERA = "hand"
+
+
+class NewestPictures:
+    """Subscribes for the agents that it is told of; keeps one message of each, as it came."""
+
+    def __init__(self, node: Node) -> None:
+        """Takes the node that subscribes."""
+        self._node = node
+        self._messages: dict[str, bytes] = {}
+        self._read = reader(node, Image, topics.colour_image(_CAMERA))
+        self._subscriptions: dict[str, Any] = {}
+
+    def add(self, agent: str) -> None:
+        """Subscribes to an agent's camera; the second time has no effect."""
+        if agent in self._subscriptions:
+            return
+
+        def take(message: bytes) -> None:
+            self._messages[agent] = message
+
+        topic = topics.of_agent(agent, topics.colour_image(_CAMERA))
+        self._subscriptions[agent] = self._node.create_subscription(
+            Image, topic, take, qos.IMAGE_INPUT, raw=True
+        )
+
+    def has(self, agent: str) -> bool:
+        """Whether an agent's picture has come."""
+        return agent in self._messages
+
+    def picture(self, agent: str) -> Picture | None:
+        """The newest one; None if none has come yet. May be called from any thread.
+
+        Raises:
+            PlannerError: for an encoding that cannot be read.
+        """
+        image = self.image(agent)
+        return None if image is None else Picture.of(image)
+
+    def image(self, agent: str) -> RgbImage | None:
+        """The same as pixels, (h, w, 3).
+
+        Raises:
+            PlannerError: for an encoding that cannot be read.
+        """
+        message = self._messages.get(agent)
+        if message is None:
+            return None
+        picture = self._read(message)
+        return None if picture is None else images.rgb_array(picture)

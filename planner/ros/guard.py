@@ -1,9 +1,4 @@
-"""Contains what callbacks raise, so that no message and no request ends a node's process.
-
-rclpy's executors pass an exception of a callback on, also one that rclpy itself raises while it
-reads a request. `GuardedExecutor` logs it, counts it on `/diagnostics`, answers a service's request
-with a refusal, and goes on. What has to end the node is marked by `essential`.
-"""
+"""Contains what callbacks and publishers raise, and names the statuses on `/diagnostics`."""
 
 from __future__ import annotations
 
@@ -11,6 +6,7 @@ import inspect
 import re
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeAlias
@@ -22,6 +18,7 @@ from rcl_interfaces.srv import SetParameters
 from rclpy.action.client import ActionClient
 from rclpy.action.server import ActionServer
 from rclpy.client import Client
+from rclpy.duration import Duration
 from rclpy.exceptions import InvalidHandle, ROSInterruptException
 from rclpy.executors import (
     ConditionReachedException,
@@ -31,15 +28,51 @@ from rclpy.executors import (
     TimeoutException,
     TimeoutObject,
 )
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message, serialize_message
 from rclpy.service import Service
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from planner.ros import qos
-from planner.ros.diagnostics import status_name
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
+
+# Names of statuses on `/diagnostics`, which is shared by all namespaces.
+
+# The status that says whether the recorder writes what it receives.
+RECORDER_STATUS = "recorder: bag"
+
+
+def status_name(node: Node, name: str) -> str:
+    """A status's name in the node's namespace: `bridge: world`, or `/left/bridge: world`."""
+    namespace = str(node.get_namespace()).rstrip("/")
+    return f"{namespace}/{name}" if namespace else name
+
+
+def own_statuses(data: bytes, namespace: str) -> bytes | None:
+    """A `DiagnosticArray` without the statuses of other namespaces, and names without this one.
+
+    Args:
+        data: the message in CDR.
+        namespace: full name of the namespace.
+
+    Returns:
+        The message in CDR; None if no status is left.
+    """
+    message = deserialize_message(data, DiagnosticArray)
+    kept = []
+    for status in message.status:
+        if status.name.startswith(f"{namespace}/"):
+            status.name = status.name.removeprefix(f"{namespace}/")
+        elif status.name.startswith("/"):
+            continue
+        kept.append(status)
+    message.status = kept
+    return bytes(serialize_message(message)) if kept else None
+
 
 # The signal handler shuts ROS down at any moment, also within a callback that publishes (an
 # RCLError, which is a RuntimeError), or while a message is taken or read (pybind11's RuntimeError
@@ -310,3 +343,72 @@ def refusal(response: Any, reason: str) -> Any:
         if isinstance(getattr(response, field, None), str):
             setattr(response, field, text)
     return response
+
+
+# A publisher that counts messages it cannot send instead of raising.
+
+
+class SafePublisher:
+    """A publisher that survives full queues and shutdown."""
+
+    def __init__(
+        self,
+        node: Node,
+        message_type: type[Any],
+        topic: str,
+        qos: QoSProfile,
+        losses: Counter[str],
+    ) -> None:
+        """Advertises `topic`; `losses` counts messages that could not be sent, by topic."""
+        self._node = node
+        self._publisher = node.create_publisher(message_type, topic, qos)
+        self._losses = losses
+        self._served = 0
+
+    @property
+    def has_subscribers(self) -> bool:
+        """Whether there are subscribers; without any, messages need not be built."""
+        return self.subscriber_count > 0
+
+    @property
+    def subscriber_count(self) -> int:
+        """Number of subscribers."""
+        return int(self._publisher.get_subscription_count())
+
+    @property
+    def has_new_subscribers(self) -> bool:
+        """Whether a subscriber joined after the last message."""
+        subscribers = self.subscriber_count
+        self._served = min(self._served, subscribers)
+        return subscribers > self._served
+
+    def publish(self, message: Any) -> bool:
+        """Sends a message, or counts it as lost; returns whether it was sent."""
+        self._served = self.subscriber_count
+        try:
+            self._publisher.publish(message)
+        except rclpy_implementation.RCLError:
+            # Raised by a reliable writer whose readers do not keep up, and after shutdown.
+            self._losses[self._publisher.topic_name] += 1
+            return False
+        return True
+
+    def wait_for_acks(self, limit_s: float) -> bool:
+        """Waits until every subscriber has acknowledged all messages, before this process ends.
+
+        Blocks all threads of the process: rclpy does not release the GIL.
+
+        Args:
+            limit_s: timeout, wall seconds: a subscriber that died is listed for a while.
+
+        Returns:
+            Whether all have acknowledged; True without subscribers.
+        """
+        try:
+            return bool(self._publisher.wait_for_all_acked(Duration(seconds=limit_s)))
+        except (InvalidHandle, rclpy_implementation.RCLError):
+            return False
+
+    def destroy(self) -> None:
+        """Removes the topic."""
+        self._node.destroy_publisher(self._publisher)

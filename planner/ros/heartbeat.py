@@ -23,9 +23,8 @@ from rclpy.qos import qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
 from planner.ros import qos
-from planner.ros.checked_subscription import checked
 from planner.ros.conversions import time_message
-from planner.ros.message_bounds import bounds_of
+from planner.ros.subscriptions import bounds_of, checked
 from planner.supervision import supervisor_is_silent
 from planner.world import topics
 from planner.world.bounds import OutOfBounds

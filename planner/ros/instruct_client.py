@@ -14,13 +14,12 @@ from rclpy.node import Node
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.action_peers import ActionPeers, accept_timeout_s
-from planner.ros.goal_answers import why_no_result
-from planner.ros.matched_client import MatchedClient
-from planner.ros.pause import pause
+from planner.ros.clients import MatchedClient, why_no_result
+from planner.ros.goal_server import ActionPeers, accept_timeout_s
+from planner.ros.waiting import pause
 from planner.world import topics
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 MAX_SEND_ATTEMPTS = 4
 # Wall seconds after which a missing result is requested again.

@@ -1,9 +1,4 @@
-"""Lockstep messages: memory, skills and planner say until when the world need not wait for them.
-
-A message names an agent and a world time. Until that time the memory needs no picture of the
-agent, and skills and planner do nothing new unless something ends (docs/bridge.md). The world says
-until when everything that ends for an agent has ended.
-"""
+"""Nodes that wait for each other: lockstep, and a memory that begins anew."""
 
 from __future__ import annotations
 
@@ -15,14 +10,17 @@ from enum import StrEnum
 from typing import Any
 
 from builtin_interfaces.msg import Time
+from planner_msgs.msg import WorldGraph, WorldGraphNode
 from rclpy.node import Node
 from std_msgs.msg import Header
 
 from planner.ros import qos
-from planner.ros.checked_subscription import checked
 from planner.ros.conversions import time_message
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.guard import SafePublisher
+from planner.ros.subscriptions import checked, listen
+from planner.ros.waiting import pause
 from planner.world import topics
+from planner.world.errors import PlannerError
 from planner.world.memory_wire import stamp_seconds
 
 _LATEST = Time(sec=2**31 - 1)
@@ -114,3 +112,72 @@ class LockstepSubscriber:
     def is_present(self) -> bool:
         """Whether a publisher of the channel exists."""
         return bool(self._node.count_publishers(self._topic) > 0)
+
+
+# Waiting until a memory has begun anew, after the world was put back to its beginning.
+
+_POLL_S = 0.05
+# Wall seconds that the graph of a memory which is there takes to arrive.
+_LATCHED_S = 1.0
+
+
+class FreshMemory:
+    """Hears what the memory knew before the restart, and when it knows its agents again."""
+
+    def __init__(self, node: Node) -> None:
+        """Subscribes; `destroy` it afterwards."""
+        self._node = node
+        self._newest: WorldGraph | None = None
+        self._before: WorldGraph | None = None
+        # Whether one has come since that begins anew: by the time that it has its agents, its clock
+        # may be later than that of before again.
+        self._has_begun = False
+        self._subscription = listen(node, WorldGraph, topics.WORLD_GRAPH, self._take, qos.LATCHED)
+
+    def destroy(self) -> None:
+        """Removes the subscription."""
+        self._node.destroy_subscription(self._subscription)
+
+    async def listen(self) -> None:
+        """Waits for what the memory knows now; call it before the restart."""
+        until_s = time.monotonic() + _LATCHED_S
+        while self._newest is None and time.monotonic() < until_s:
+            await pause(self._node, _POLL_S)
+        self._before = self._newest
+
+    async def begun(self, wait_s: float) -> None:
+        """Waits for a memory that began after `listen`, with the agents of then.
+
+        Without a memory there is nothing to wait for.
+
+        Raises:
+            PlannerError: after `wait_s` wall seconds.
+        """
+        until_s = time.monotonic() + wait_s
+        while self._before is not None and not self._is_new(self._before):
+            if time.monotonic() > until_s:
+                raise PlannerError(f"the memory did not begin anew within {wait_s:g} s")
+            await pause(self._node, _POLL_S)
+
+    def _take(self, message: WorldGraph) -> None:
+        self._newest = message
+        if self._before is not None and _begins_anew(self._before, message):
+            self._has_begun = True
+
+    def _is_new(self, before: WorldGraph) -> bool:
+        now = self._newest
+        return self._has_begun and now is not None and _agents(before) <= _agents(now)
+
+
+def _begins_anew(before: WorldGraph, now: WorldGraph) -> bool:
+    """Whether a graph is of another house, or of a memory whose clock or count went back."""
+    went_back = stamp_seconds(now.header.stamp) < stamp_seconds(before.header.stamp)
+    return went_back or now.sequence < before.sequence or _rooms(before) != _rooms(now)
+
+
+def _rooms(graph: WorldGraph) -> set[str]:
+    return {str(node.name) for node in graph.nodes if node.kind == WorldGraphNode.KIND_ROOM}
+
+
+def _agents(graph: WorldGraph) -> set[str]:
+    return {str(node.name) for node in graph.nodes if node.kind == WorldGraphNode.KIND_AGENT}

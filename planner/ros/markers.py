@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import numpy as np
 from geometry_msgs.msg import Point, Vector3
 from nav_msgs.msg import OccupancyGrid
+from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from visualization_msgs.msg import Marker, MarkerArray
 
-from planner.ros.conversions import header, point_message, pose_message
-from planner.ros.floor_maps import map_message
+from planner.ros import qos
+from planner.ros.conversions import header, map_message, point_message, pose_message
+from planner.ros.guard import SafePublisher
+from planner.world import topics
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.floor_grid import FloorGrid
 from planner.world.floor_map import FREE, OCCUPIED, FloorMap
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import held_words
 from planner.world.house import House
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, held_words
 
 MAP = "map"
 MAP_CELL_M = 0.05
@@ -157,3 +160,39 @@ def _text(namespace: str, number: int, words: str, at_m: Vec3) -> Marker:
 def _size(size_m: tuple[float, ...]) -> Vector3:
     x, y, z = (max(float(value), 0.01) for value in size_m)
     return Vector3(x=x, y=y, z=z)
+
+
+# Marker topics of the robots' belief for viewers.
+
+
+class BeliefPictures:
+    """`/map`, `/house/markers` and `/memory/markers`, latched."""
+
+    def __init__(self, node: Node, losses: Counter[str]) -> None:
+        """Advertises them."""
+        self._map = SafePublisher(node, OccupancyGrid, topics.MAP, qos.LATCHED, losses)
+        self._house = SafePublisher(node, MarkerArray, topics.HOUSE_MARKERS, qos.LATCHED, losses)
+        self._belief = SafePublisher(node, MarkerArray, topics.MEMORY_MARKERS, qos.LATCHED, losses)
+        self._markers = BeliefMarkers()
+        self._shown: tuple[float, int] | None = None
+
+    def begin(self, layout: House, stamp_s: float, *, builds_map: bool = False) -> None:
+        """Draws a house; its floor only if the robots do not build a map of their own."""
+        self._markers.forget()
+        self._shown = None
+        if not builds_map:
+            self._map.publish(floor_map(stamp_s, layout))
+        self._house.publish(house_markers(stamp_s, layout))
+
+    def show_floor(self, floor: FloorMap | None) -> None:
+        """Publishes what the robots know of the floor; None is nothing yet."""
+        if floor is not None:
+            self._map.publish(map_message(floor))
+
+    def show(self, belief: Belief) -> None:
+        """Draws a belief if it changed and there are subscribers."""
+        state = (belief.stamp_s, belief.sequence)
+        if state == self._shown or not self._belief.has_subscribers:
+            return
+        self._shown = state
+        self._belief.publish(self._markers.message(belief))

@@ -1,29 +1,42 @@
-"""The memory's content, converted between records and messages."""
+"""The memory's content and calls of models, converted between records and messages."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Quaternion, Vector3
 from planner_msgs.msg import Entity as EntityMessage
 from planner_msgs.msg import (
     EntityList,
     MemoryUpdate,
     NamedState,
+    PlannerTrace,
     WorldGraph,
     WorldGraphEdge,
     WorldGraphNode,
 )
 from planner_msgs.msg import Operation as OperationMessage
+from rclpy.node import Node
 
+from planner.models.caller import ModelCall
+from planner.ros import qos
 from planner.ros.conversions import header, point_message, time_message
-from planner.world.belief import Belief, BeliefNode, Source
-from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.ros.guard import SafePublisher
+from planner.world.belief import (
+    Belief,
+    BeliefNode,
+    Entity,
+    MemoryChange,
+    OperationKind,
+    Source,
+    guess_states,
+)
 from planner.world.geometry import quaternion_from_yaw
-from planner.world.look import look_states
-from planner.world.second_guess import guess_states
+from planner.world.shapes import look_states
 from planner.world.vocabulary import EntityKind, Relation
 
 MAP = "map"
@@ -170,3 +183,56 @@ def _edge_message(node: BeliefNode) -> WorldGraphEdge | None:
         parent=node.parent,
         source=_SOURCES[node.source],
     )
+
+
+# Calls of models as planner_msgs/PlannerTrace.
+
+
+class ModelTrace:
+    """Publishes a node's model calls, from any thread."""
+
+    def __init__(self, node: Node, topic: str, losses: Counter[str]) -> None:
+        """Advertises."""
+        self._node = node
+        self._publisher = SafePublisher(node, PlannerTrace, topic, qos.EVENTS, losses)
+        self._pending: deque[ModelCall] = deque()
+        self._wake = node.create_guard_condition(self._publish_pending)
+
+    def publish(self, call: ModelCall) -> None:
+        """Queues an answered call, to be published in the executor's thread."""
+        if call.answered:
+            self._pending.append(call)
+            self._wake.trigger()
+
+    def _publish_pending(self) -> None:
+        while self._pending:
+            now_s = self._node.get_clock().now().nanoseconds * 1e-9
+            self._publisher.publish(trace_message(self._pending.popleft(), now_s))
+
+
+def trace_message(call: ModelCall, now_s: float) -> PlannerTrace:
+    """A call with the time of its answer."""
+    return PlannerTrace(
+        header=header(now_s, "map"),
+        planner=call.planner,
+        model=call.model,
+        agents=list(call.agents),
+        cycle=call.cycle,
+        prompt=call.prompt,
+        grammar=call.grammar,
+        reply=call.reply,
+        calls=list(call.calls),
+        error=call.error,
+        prompt_tokens=call.usage.prompt_tokens,
+        cached_tokens=call.usage.cached_tokens,
+        reply_tokens=call.usage.reply_tokens,
+        first_token_s=call.timings.first_token_s,
+        latency_s=call.timings.total_s,
+        parameters=key_values(call.parameters),
+        role=call.role.value,
+    )
+
+
+def key_values(pairs: Mapping[str, str]) -> list[KeyValue]:
+    """Pairs as messages."""
+    return [KeyValue(key=key, value=value) for key, value in pairs.items()]

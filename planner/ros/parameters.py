@@ -1,18 +1,21 @@
-"""Parameters declared with type, description, range and choices; read once, so read-only.
+"""Parameters of nodes: declared once, with type and range; those of parts and of other nodes."""
 
-A node reads each of them once, at its start. They are therefore declared read-only: a later
-`ros2 param set` is refused with a reason, instead of being accepted without effect. Values given
-at start (`-p`, `--params-file`) are checked here and named in the error.
-"""
+from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
+from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.client import Client
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
+from rclpy.parameter import parameter_value_to_python
+from rclpy.task import Future
 
+from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 
 # A range has two ends: these stand for an end that is open.
@@ -154,3 +157,145 @@ def _check_bounds(
         raise ParameterError(node, name, f"{value} is less than {min_value}")
     if max_value is not None and value > max_value:
         raise ParameterError(node, name, f"{value} is greater than {max_value}")
+
+
+# The options of a part as parameters of the node that uses it.
+
+
+def declare_options(node: Node, options: Sequence[Option]) -> dict[str, OptionValue]:
+    """Declares a parameter for each option and returns their values.
+
+    Raises:
+        ParameterError: for a value of the wrong type, or one that is not allowed.
+    """
+    return {option.name: _declare(node, option) for option in options}
+
+
+def _declare(node: Node, option: Option) -> OptionValue:
+    name, default, meaning = option.name, option.default, option.help
+    if isinstance(default, bool):
+        return flag(node, name, default, meaning)
+    if isinstance(default, str):
+        return text(node, name, default, meaning, choices=option.choices)
+    if isinstance(default, float):
+        bounds = {"min_value": option.min_value, "max_value": option.max_value}
+        return number(node, name, default, meaning, **bounds)
+    low, high = (None if b is None else int(b) for b in (option.min_value, option.max_value))
+    return whole(node, name, default, meaning, min_value=low, max_value=high)
+
+
+# The parameter `map`, which several nodes have.
+
+
+class MapSource(StrEnum):
+    """Where the map of the floor comes from."""
+
+    GIVEN = "given"
+    BUILT = "built"
+
+
+def builds_map(node: Any) -> bool:
+    """Declares the parameter `map` and says whether the robots build their map themselves.
+
+    Raises:
+        PlannerError: for another value.
+    """
+    value = text(
+        node,
+        "map",
+        MapSource.GIVEN.value,
+        "given = the floor of the layout; built = the robots explore it by depth images",
+        choices=[*MapSource],
+    )
+    return value == MapSource.BUILT
+
+
+# Collects the parameters of all nodes in a namespace, once per node.
+
+ParameterValues = Mapping[str, object]
+# Attempts before a node is given up: it may have no parameter services.
+MAX_TRIES = 20
+
+
+class _ParameterRequest:
+    """Requests one node's parameter names, then their values."""
+
+    def __init__(self, node: Node, name: str, on_answer: Callable[[ParameterValues], None]) -> None:
+        self._node, self._on_answer = node, on_answer
+        self._list: Client[Any, Any] = node.create_client(ListParameters, f"{name}/list_parameters")
+        self._get: Client[Any, Any] = node.create_client(GetParameters, f"{name}/get_parameters")
+        self.tries = 0
+        self._asked = False
+
+    def ask(self) -> None:
+        """Sends the request once the node's services are available."""
+        self.tries += 1
+        if not self._asked and self._list.service_is_ready() and self._get.service_is_ready():
+            self._asked = True
+            self._list.call_async(ListParameters.Request()).add_done_callback(self._on_names)
+
+    def close(self) -> None:
+        """Removes the clients."""
+        self._node.destroy_client(self._list)
+        self._node.destroy_client(self._get)
+
+    def _on_names(self, listed: Future[Any]) -> None:
+        answer = listed.result()
+        names = sorted(answer.result.names) if answer is not None else []
+        asked = self._get.call_async(GetParameters.Request(names=names))
+        asked.add_done_callback(lambda got: self._on_values(names, got))
+
+    def _on_values(self, names: list[str], got: Future[Any]) -> None:
+        answer = got.result()
+        values = [parameter_value_to_python(v) for v in answer.values] if answer is not None else []
+        self._on_answer(dict(zip(names, values, strict=False)))
+
+
+class ParameterCollector:
+    """Collects parameters of nodes as they appear.
+
+    Attributes:
+        found: parameters by the nodes' full names.
+    """
+
+    def __init__(self, node: Node) -> None:
+        """Sends no requests yet.
+
+        Args:
+            node: sends the requests; its own parameters are known at once.
+        """
+        self._node = node
+        self._requests: dict[str, _ParameterRequest] = {}
+        own = node.get_parameters_by_prefix("")
+        self.found: dict[str, ParameterValues] = {
+            node.get_fully_qualified_name(): {name: own[name].value for name in sorted(own)}
+        }
+
+    def look(self) -> None:
+        """Requests parameters of new nodes; to be called periodically."""
+        own = self._node.get_namespace().rstrip("/")
+        for name, namespace in self._node.get_node_names_and_namespaces():
+            if not f"{namespace.rstrip('/')}/".startswith(f"{own}/"):
+                continue
+            full = f"{namespace.rstrip('/')}/{name}"
+            if name.startswith("_") or full in self.found or full in self._requests:
+                continue
+            self._requests[full] = _ParameterRequest(self._node, full, self._collector(full))
+        for full, request in list(self._requests.items()):
+            if full in self.found or request.tries >= MAX_TRIES:
+                self.found.setdefault(full, {})
+                del self._requests[full]
+                request.close()
+            else:
+                request.ask()
+
+    @property
+    def settled(self) -> bool:
+        """Whether no request is pending."""
+        return not self._requests
+
+    def _collector(self, full: str) -> Callable[[ParameterValues], None]:
+        def keep(values: ParameterValues) -> None:
+            self.found[full] = values
+
+        return keep

@@ -18,12 +18,11 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 
-from planner.ros import offered_qos
+from planner.ros import qos
 from planner.world.errors import PlannerError
-from planner.world.lens import Lens, lens_of
-from planner.world.picture_codec import decode_colour, decode_depth
-from planner.world.robot_picture import CameraNews, Pixels, RobotPicture
-from planner.world.serialized import frame_of, stamp_of
+from planner.world.observation import CameraNews, Pixels, RobotPicture
+from planner.world.picture_codec import Lens, decode_colour, decode_depth, lens_of
+from planner.world.wire import frame_of, stamp_of
 
 Transport: TypeAlias = Literal["raw", "compressed", "compressedDepth"]
 # Seconds between a colour picture and the depth that belongs to it.
@@ -125,7 +124,7 @@ class RobotCamera:
         for topic, (kind, take) in self._wanted.items():
             offers = [each.qos_profile for each in self._node.get_publishers_info_by_topic(topic)]
             reliability, subscription = self._subscriptions.get(topic, (None, None))
-            profile = offered_qos.matching(offers, _DEPTH_OF_QUEUE)
+            profile = qos.matching(offers, _DEPTH_OF_QUEUE)
             if not offers or profile.reliability == reliability:
                 continue
             if subscription is not None:

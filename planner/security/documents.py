@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from planner.security.dds_names import Rights
+from planner.security.policy import Rights
 
 _SCHEMAS = "http://www.omg.org/spec/DDS-SECURITY/20170901"
 _HEAD = (

@@ -1,30 +1,189 @@
-"""A keystore in the layout of ROS 2's own tool: public/, private/ and enclaves/.
-
-Every identity of the policy gets the enclave `/planner/IDENTITY`. Existing keys are kept, and
-certificates until shortly before they expire. Governance and permissions are always rewritten.
-"""
+"""A keystore as ROS 2's own tool lays it out: keys, certificates, and whether it can be used."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import wraps
 from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
 
 from planner.security import documents
-from planner.security.certificates import (
-    Certificate,
-    check_installed,
-    issue,
-    matches,
-    new_key,
-    read_certificate,
-    signed,
-)
 from planner.security.enclave import enclave_of
 from planner.security.policy import Policy
 from planner.world.errors import PlannerError
+
+# Keys, certificates and signatures for DDS Security and ROS: ECDSA on P-256, S/MIME.
+
+# Certificates begin earlier than now: clocks differ, and some software reads UTC as local time.
+_EARLIER = timedelta(days=1)
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _needs_cryptography(function: Callable[P, T]) -> Callable[P, T]:
+    @wraps(function)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except ImportError as error:
+            raise PlannerError(
+                f"keys need the package cryptography ({error}): pip install 'planner[security]'"
+            ) from None
+
+    return checked
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """The contents of a certificate.
+
+    Attributes:
+        name: the common name of the subject.
+        begins, ends: period of validity, UTC.
+        pem: the certificate itself.
+    """
+
+    name: str
+    begins: datetime
+    ends: datetime
+    pem: bytes
+
+
+@_needs_cryptography
+def check_installed() -> None:
+    """Check that cryptography is installed.
+
+    Raises:
+        PlannerError: if it is not, with what to install.
+    """
+    import cryptography.x509  # noqa: F401
+
+
+@_needs_cryptography
+def new_key() -> bytes:
+    """Return a new private key, PKCS 8 without a password, as the middleware expects it."""
+    from cryptography.hazmat.primitives.asymmetric import ec
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+
+
+@_needs_cryptography
+def issue(
+    name: str, key: bytes, *, ca: tuple[Certificate, bytes] | None, now: datetime, days: int
+) -> Certificate:
+    """Issue a certificate for a key.
+
+    Args:
+        name: common name of the subject.
+        key: private key of the subject.
+        ca: certificate and private key of the authority; None for the authority itself.
+        now: UTC.
+        days: period of validity.
+    """
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.serialization import Encoding
+
+    subject = _x509_name(name)
+    authority = x509.BasicConstraints(ca=ca is None, path_length=1 if ca is None else None)
+    built = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(_x509_name(ca[0].name) if ca else subject)
+        .public_key(_private(key).public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - _EARLIER)
+        .not_valid_after(now + timedelta(days=days))
+        .add_extension(authority, critical=ca is None)
+        .sign(_private(ca[1] if ca else key), hashes.SHA256())
+    )
+    return read_certificate(built.public_bytes(Encoding.PEM))
+
+
+@_needs_cryptography
+def read_certificate(pem: bytes) -> Certificate:
+    """Parse a certificate.
+
+    Raises:
+        PlannerError: if it is not a certificate, or cryptography is not installed.
+    """
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    try:
+        found = x509.load_pem_x509_certificate(pem)
+        name = found.subject.get_attributes_for_oid(NameOID.COMMON_NAME)[0].value
+    except (ValueError, IndexError) as error:
+        raise PlannerError(f"not a certificate with a common name: {error}") from None
+    return Certificate(
+        str(name),
+        found.not_valid_before_utc.astimezone(UTC),
+        found.not_valid_after_utc.astimezone(UTC),
+        pem,
+    )
+
+
+@_needs_cryptography
+def matches(certificate: Certificate, key: bytes, ca: Certificate) -> bool:
+    """Whether a certificate belongs to this key and is signed by this authority."""
+    from cryptography import x509
+    from cryptography.exceptions import InvalidSignature
+
+    found = x509.load_pem_x509_certificate(certificate.pem)
+    try:
+        found.verify_directly_issued_by(x509.load_pem_x509_certificate(ca.pem))
+    except (InvalidSignature, ValueError, TypeError):
+        return False
+    mine: bool = found.public_key() == _private(key).public_key()
+    return mine
+
+
+@_needs_cryptography
+def signed(text: str, certificate: Certificate, key: bytes) -> bytes:
+    """Return a document with a detached signature, S/MIME."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes
+    from cryptography.hazmat.primitives.serialization import Encoding
+    from cryptography.hazmat.primitives.serialization.pkcs7 import (
+        PKCS7Options,
+        PKCS7SignatureBuilder,
+    )
+
+    signer = x509.load_pem_x509_certificate(certificate.pem)
+    made: bytes = (
+        PKCS7SignatureBuilder()
+        .set_data(text.encode("ascii"))
+        .add_signer(signer, _private(key), hashes.SHA256())
+        .sign(Encoding.SMIME, [PKCS7Options.Text, PKCS7Options.DetachedSignature])
+    )
+    return made
+
+
+def _x509_name(name: str) -> Any:  # cryptography is untyped where it is not installed
+    from cryptography import x509
+    from cryptography.x509.oid import NameOID
+
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+
+
+def _private(key: bytes) -> Any:
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    try:
+        return load_pem_private_key(key, None)
+    except (ValueError, TypeError) as error:
+        raise PlannerError(f"not a private key without a password: {error}") from None
+
 
 AUTHORITY = "plannerCA"
 # A certificate that expires sooner is renewed, for the same key.
@@ -221,3 +380,122 @@ def _link(path: Path, target: str) -> None:
 def identities_text(names: Iterable[str]) -> str:
     """Names for a message, with a word for the authority."""
     return ", ".join(name or "the authority" for name in names)
+
+
+# Whether a keystore can be used: all enclaves present, nothing expired, permissions current.
+
+FILES = (
+    "identity_ca.cert.pem",
+    CERTIFICATE,
+    KEY,
+    "permissions_ca.cert.pem",
+    f"{GOVERNANCE}.p7s",
+    f"{PERMISSIONS}.p7s",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class KeystoreReport:
+    """The findings.
+
+    Attributes:
+        present: identities that have an enclave here.
+        missing: identities of the policy without an enclave; a robot needs only those it runs.
+        problems: what keeps a node from starting or is unsafe, a line each.
+        ends: when the first certificate expires, UTC; None if there is none.
+    """
+
+    present: tuple[str, ...]
+    missing: tuple[str, ...]
+    problems: tuple[str, ...]
+    ends: datetime | None
+
+
+def check_keystore(folder: Path, policy: Policy, domain: int, now: datetime) -> KeystoreReport:
+    """Check a keystore without changing it.
+
+    Args:
+        folder: of the keystore.
+        policy: the identities and what each may do.
+        domain: the ROS domain in which nodes are to run.
+        now: UTC.
+
+    Raises:
+        PlannerError: if it is not a keystore, cannot be read, or cryptography is not installed.
+    """
+    try:
+        return _KeystoreCheck(folder, policy, domain, now).run()
+    except OSError as error:
+        raise PlannerError(f"{folder}: cannot be read as a keystore: {error}") from None
+
+
+class _KeystoreCheck:
+    def __init__(self, folder: Path, policy: Policy, domain: int, now: datetime) -> None:
+        self._folder, self._policy, self._domain, self._now = folder, policy, domain, now
+        # Names of the identities that have a problem, by problem.
+        self._problems: dict[str, list[str]] = defaultdict(list)
+        self._ends: list[datetime] = []
+
+    def run(self) -> KeystoreReport:
+        ca = read_certificate((self._folder / PUBLIC / CA_CERTIFICATE).read_bytes())
+        self._note_times("the authority", ca)
+        governance = documents.governance(self._domain)
+        if not _has_text(self._folder / ENCLAVES / f"{GOVERNANCE}.p7s", governance):
+            self._problems[f"governance is not for ROS domain {self._domain}"].append("")
+        present, missing = [], []
+        for name in self._policy.identities:
+            folder = self._folder / ENCLAVES / enclave_of(name).lstrip("/")
+            if folder.is_dir():
+                present.append(name)
+                self._look(name, folder, ca)
+            else:
+                missing.append(name)
+        problems = tuple(
+            f"{', '.join(names)}: {what}" if all(names) else what
+            for what, names in self._problems.items()
+        )
+        return KeystoreReport(
+            tuple(present), tuple(missing), problems, min(self._ends, default=None)
+        )
+
+    def _look(self, name: str, folder: Path, ca: Certificate) -> None:
+        gone = [file for file in FILES if not (folder / file).is_file()]
+        if gone:
+            self._problems[f"without {', '.join(gone)}"].append(name)
+            return
+        if (folder / KEY).stat().st_mode & 0o077:
+            self._problems["others can read the private key"].append(name)
+        try:
+            certificate = read_certificate((folder / CERTIFICATE).read_bytes())
+            signed = matches(certificate, (folder / KEY).read_bytes(), ca)
+        except PlannerError as error:
+            self._problems[str(error)].append(name)
+            return
+        self._note_times(name, certificate)
+        if not signed or certificate.name != enclave_of(name):
+            self._problems["the certificate does not match key, name and authority"].append(name)
+            return
+        text = documents.permissions(
+            enclave_of(name),
+            self._policy.rights[name],
+            self._domain,
+            certificate.begins,
+            certificate.ends,
+        )
+        if not _has_text(folder / f"{PERMISSIONS}.p7s", text):
+            what = f"permissions do not match this version and ROS domain {self._domain}"
+            self._problems[what].append(name)
+
+    def _note_times(self, name: str, certificate: Certificate) -> None:
+        self._ends.append(certificate.ends)
+        if certificate.ends <= self._now:
+            self._problems["expired"].append(name)
+        elif certificate.begins > self._now:
+            self._problems["not valid yet: set this machine's clock"].append(name)
+        elif certificate.ends <= self._now + RENEW_WITHIN:
+            self._problems[f"expires on {certificate.ends:%Y-%m-%d}"].append(name)
+
+
+def _has_text(signed: Path, text: str) -> bool:
+    """Whether a signed document has this text; signing turns line ends into CR LF."""
+    return text.encode("ascii") in signed.read_bytes().replace(b"\r\n", b"\n")

@@ -1,39 +1,163 @@
-"""The execution of one skill call: its primitives, deadline and evidence."""
+"""The execution of one skill call over a port: its options, primitives, deadline and evidence."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from planner.skills.ground import CLOSE_M, Ground, Stand, gap_m
-from planner.skills.options import SkillOptions
-from planner.skills.perceived import class_at
-from planner.skills.port import PrimitivePort
-from planner.skills.results import RefusalError
-from planner.skills.team import Team
+from planner.skills.results import RefusalError, Team
 from planner.world.agents import CameraMount, default_bodies
-from planner.world.belief import Belief
+from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, Source
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import Hand, Hands, free_hand, hand_holding, held_things, held_words
 from planner.world.house import Furniture, House
+from planner.world.observation import Observation
 from planner.world.primitive import (
     Capabilities,
     Primitive,
     PrimitiveCode,
     PrimitiveName,
     PrimitiveResult,
+    PrimitiveStatus,
 )
 from planner.world.skill import SkillCall, SkillCode, SkillResult
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import (
+    AgentKind,
+    EntityKind,
+    Hand,
+    Hands,
+    Relation,
+    free_hand,
+    hand_holding,
+    held_things,
+    held_words,
+)
 
 if TYPE_CHECKING:
-    from planner.skills.eye import Eye
-    from planner.skills.find_model import FindModel
-    from planner.skills.house_exploring import FloorSource
+    from planner.skills.exploring import Eye, FloorSource
     from planner.skills.kind import Mover
     from planner.skills.part import SkillPart
+    from planner.skills.tools import FindModel
+
+
+# Options of the skills: gates, retries, times (docs/skills.md lists them).
+
+
+@dataclass(frozen=True, slots=True)
+class SkillOptions:
+    """Parameters of the skills.
+
+    Attributes:
+        grounding_gate_m: maximum distance of an object's surface from the remembered position
+            (1 m in EPM-2.6).
+        adjust_m: how far an agent at a piece of furniture may walk to bring a part of it within
+            reach or into view; 0 = not at all (PARTNR-D44).
+        pick_retries, place_retries: further attempts after a failed grasp or release.
+        wait_s: duration of `Wait[]`.
+        open_on_explore: whether exploring opens what is closed.
+        lenient_open: whether opening what cannot be opened succeeds (PARTNR-D47).
+        rearrange_opens: whether Rearrange opens closed furniture if needed.
+        explore_rounds, explore_steps: of ExploreByView: rounds, and steps at the end of each.
+        timeouts_s: by skill, overriding those of the records; on the world's clock.
+    """
+
+    grounding_gate_m: float = 1.0
+    adjust_m: float = 2.0
+    pick_retries: int = 2
+    place_retries: int = 2
+    wait_s: float = 5.0
+    open_on_explore: bool = False
+    lenient_open: bool = False
+    rearrange_opens: bool = True
+    explore_rounds: int = 3
+    explore_steps: int = 2
+    timeouts_s: Mapping[str, float] = field(default_factory=dict)
+
+
+# The class of the object perceived at a place, so that operators approve what is really there.
+#
+# The words of a call may come from a planner that is wrong, and its point may be on something else.
+
+# Tolerance for a point that is meant to be inside an object but lies outside.
+MARGIN_M = 0.05
+# If two distances differ by less, it is ambiguous which object is meant.
+AS_NEAR_M = 0.03
+
+
+def class_at(belief: Belief, point_m: Vec3) -> str:
+    """The class of the object that was seen at a point of the map.
+
+    Empty if none was seen there, if it has no class yet, or if objects of different classes are
+    equally near. Objects known from a person or inferred from a skill were not seen.
+    """
+    there = [node for node in belief.of_kind(EntityKind.OBJECT) if _is_at(node, point_m)]
+    if not there:
+        return ""
+    nearest_m = min(math.dist(node.position_m, point_m) for node in there)
+    meant = {
+        _seen_class(node)
+        for node in there
+        if math.dist(node.position_m, point_m) <= nearest_m + AS_NEAR_M
+    }
+    return meant.pop() if len(meant) == 1 else ""
+
+
+def _is_at(node: BeliefNode, point_m: Vec3) -> bool:
+    reach_m = max(node.size_m) / 2 + MARGIN_M
+    return node.relation is not Relation.HELD and math.dist(node.position_m, point_m) <= reach_m
+
+
+def _seen_class(node: BeliefNode) -> str:
+    if node.source is not Source.SEEN or node.class_name == UNNAMED_CLASS:
+        return ""
+    return node.class_name
+
+
+# The interface between skills and what executes primitives: a backend here, or the bridge.
+
+
+class PrimitivePort(Protocol):
+    """One agent's body. No method blocks; time passes between the calls."""
+
+    @property
+    def agent(self) -> str:
+        """The agent's name."""
+
+    def capabilities(self) -> Capabilities:
+        """The capabilities of the body."""
+
+    def base(self) -> Pose | None:
+        """`base_link` in `map` as localised; None while unknown."""
+
+    def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
+        """What the body senses, with a picture of each camera; None while that is unknown.
+
+        Over ROS it is the newest that has come: the first call subscribes, so that it has none.
+
+        Raises:
+            PlannerError: for a camera that the body lacks, or where there are no pictures.
+        """
+
+    def holding(self) -> bool | None:
+        """Whether the body felt something in its hand when its newest primitive had ended.
+
+        None = unknown.
+        """
+
+    def start(self, primitive: Primitive) -> int:
+        """Starts a primitive; a refusal appears as its polled result."""
+
+    def poll(self, handle: int) -> PrimitiveStatus:
+        """The status of a primitive."""
+
+    def cancel(self, handle: int) -> None:
+        """Cancels a primitive and stops the agent."""
+
+    def now_s(self) -> float:
+        """Seconds on the world's clock."""
+
 
 # Yields (phase, progress) while time must pass.
 Routine = Generator[tuple[str, float], None, SkillResult]

@@ -10,19 +10,22 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planner.parts.calls import parse_call
-from planner.parts.kinds import SKILLS
-from planner.skills.attempt import Attempt, CanceledError, Routine, Scene, TookTooLongError
-from planner.skills.eye import Eye
-from planner.skills.find_model import FindModel
+from planner.parts.kinds import SKILLS, parse_call
+from planner.skills.attempt import (
+    Attempt,
+    CanceledError,
+    PrimitivePort,
+    Routine,
+    Scene,
+    SkillOptions,
+    TookTooLongError,
+)
+from planner.skills.exploring import Eye, FloorSource
 from planner.skills.ground import Ground, ground_of
-from planner.skills.house_exploring import FloorSource
 from planner.skills.kind import SkillChoice, make_mover
-from planner.skills.options import SkillOptions
-from planner.skills.port import PrimitivePort
 from planner.skills.preconditions import check
-from planner.skills.results import RefusalError, canceled, timed_out
-from planner.skills.team import Action, Team
+from planner.skills.results import Action, RefusalError, Team, canceled, timed_out
+from planner.skills.tools import FindModel
 from planner.world.belief import Belief
 from planner.world.floor_map import FloorMap
 from planner.world.geometry import Vec3

@@ -7,19 +7,15 @@ from dataclasses import replace
 
 from planner.evaluation.task import NEXT_TO_M
 from planner.skills.attempt import Attempt, Motion, Routine
-from planner.skills.grounding import Target
-from planner.skills.moving import go_to, openness_of, piece_around
-from planner.skills.opening import move_joints, reach_into
-from planner.skills.preconditions import Arguments
-from planner.skills.results import failure, no_placement, not_grounded
-from planner.skills.spots import Spot, spots, spots_beside
-from planner.skills.team import Effect
+from planner.skills.ground import Spot, spots, spots_beside
+from planner.skills.moving import go_to, move_joints, openness_of, piece_around, reach_into
+from planner.skills.preconditions import Arguments, Target
+from planner.skills.results import Effect, failure, no_placement, not_grounded
 from planner.world.geometry import Vec3, rounded_m
-from planner.world.hands import Hand, hand_words, with_thing
 from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import Hand, Relation, hand_words, with_thing
 
 _MAX_SPOTS = 8
 # A hand that closed on the thing all the same has taken it.

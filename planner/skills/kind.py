@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+
 from planner.parts.option import Option, OptionError, OptionValue, read_options
 from planner.world.errors import PlannerError
-from planner.world.primitive import Capabilities, Primitive, PrimitiveName
+from planner.world.primitive import (
+    Capabilities,
+    Primitive,
+    PrimitiveCode,
+    PrimitiveName,
+    PrimitiveResult,
+)
 from planner.world.vocabulary import AgentKind
 
 if TYPE_CHECKING:
@@ -126,8 +135,8 @@ class SkillChoice:
         Raises:
             FileError: for a policy's file that cannot be used.
         """
-        from planner.skills.manipulation.space import MANIPULATION
-        from planner.skills.navigation.space import NAVIGATION
+        from planner.skills.policy.handling import MANIPULATION
+        from planner.skills.policy.navigation_space import NAVIGATION
         from planner.skills.policy.policy_file import cached_policy, shipped_policy
 
         for space, file in ((NAVIGATION, self.policy), (MANIPULATION, self.hand_policy)):
@@ -164,8 +173,7 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
         FileError: for a policy's file that cannot be used with this body.
         PlannerError: for a body that cannot be driven.
     """
-    from planner.skills.learned import LearnedMover
-    from planner.skills.noise import NoisyPrimitives
+    from planner.skills.policy.navigation import LearnedMover
 
     if choice.kind is SkillKind.ORACLE or choice.body not in ("", capabilities.kind):
         return None
@@ -174,3 +182,74 @@ def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> M
     if PrimitiveName.NAVIGATE not in capabilities.primitives:
         raise PlannerError(f"skill_kind learned: {agent}, a {capabilities.kind}, does not walk")
     return LearnedMover(choice.policies(), agent, capabilities)
+
+
+# Oracle skills with noise: what a body would do that is not perfect.
+
+
+@dataclass(frozen=True, slots=True)
+class NoiseModel:
+    """How often and how far primitives go wrong; PARTNR names the cases, not how often.
+
+    Attributes:
+        lost: share of walks that end before they begin.
+        off_m: standard deviation of where walks end, along each axis.
+        missed: share of picks whose grasp fails.
+        dropped: share of places that do not release.
+        stuck: share of furniture that does not open or close.
+    """
+
+    lost: float = 0.05
+    off_m: float = 0.1
+    missed: float = 0.15
+    dropped: float = 0.1
+    stuck: float = 0.05
+
+    def times(self, factor: float) -> NoiseModel:
+        """All of it by a factor; shares are at most 1."""
+        return NoiseModel(
+            lost=min(1.0, self.lost * factor),
+            off_m=self.off_m * factor,
+            missed=min(1.0, self.missed * factor),
+            dropped=min(1.0, self.dropped * factor),
+            stuck=min(1.0, self.stuck * factor),
+        )
+
+
+class NoisyPrimitives:
+    """Lets some primitives fail; the same seed, agent and calls give the same failures."""
+
+    def __init__(self, agent: str, factor: float, seed: int) -> None:
+        """`factor` scales the shipped `NoiseModel`; 0 is no noise."""
+        self._model = NoiseModel().times(factor)
+        self._rng = np.random.default_rng([seed, zlib.crc32(agent.encode())])
+
+    def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
+        """See `planner.skills.kind.Mover`."""
+        name, model, rng = primitive.name, self._model, self._rng
+        # Drawn each time, so that a failure does not depend on those before.
+        chance = float(rng.random())
+        dx, dy = (float(value) for value in rng.normal(0.0, 1.0, 2) * model.off_m)
+        failing: dict[str, tuple[float, PrimitiveCode, str]] = {
+            PrimitiveName.NAVIGATE: (model.lost, PrimitiveCode.BLOCKED, "the walk was lost"),
+            PrimitiveName.PICK: (model.missed, PrimitiveCode.GRASP_FAILED, "the grasp slipped"),
+            PrimitiveName.PLACE: (
+                model.dropped,
+                PrimitiveCode.GRASP_FAILED,
+                "the thing was not released",
+            ),
+            PrimitiveName.OPEN: (model.stuck, PrimitiveCode.BLOCKED, "it is stuck"),
+            PrimitiveName.CLOSE: (model.stuck, PrimitiveCode.BLOCKED, "it is stuck"),
+        }
+        share, code, text = failing.get(name, (0.0, PrimitiveCode.SUCCESS, ""))
+        if chance < share:
+            attempt.end_if_canceled()
+            return PrimitiveResult(code, text)
+        if name == PrimitiveName.NAVIGATE:
+            x, y, z = primitive.target_m
+            moved = (x + dx, y + dy, z)
+            grid = attempt.scene.ground.grid
+            # On free floor alone: elsewhere the target is what is to be in view.
+            if grid.is_free(x, y) and grid.is_free(*moved[:2]):
+                primitive = replace(primitive, target_m=moved)
+        return (yield from attempt.carry_out(primitive, phase))

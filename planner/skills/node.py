@@ -13,26 +13,24 @@ from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import listen
-from planner.ros.floor_maps import map_record
+from planner.ros.camera_input import NewestPictures
+from planner.ros.conversions import map_record
 from planner.ros.heartbeat import HeartbeatRelay
-from planner.ros.lifecycle import run_node
+from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
-from planner.ros.managed_node import ManagedNode
-from planner.ros.map_parameter import builds_map
-from planner.ros.model_trace import ModelTrace
-from planner.ros.newest_pictures import NewestPictures
-from planner.ros.part_options import declare_options
-from planner.ros.primitive_client import Patience, PrimitiveClient
-from planner.ros.skill_messages import report_message
+from planner.ros.memory_messages import ModelTrace
+from planner.ros.parameters import builds_map, declare_options
+from planner.ros.primitives import Patience, PrimitiveClient
+from planner.ros.skill_client import report_message
+from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
+from planner.skills.attempt import SkillOptions
 from planner.skills.executor import SkillExecutor
-from planner.skills.eye import Eye, ViewEncoder, load_view_encoder
-from planner.skills.find_model import DEADLINE_S, FindModel
+from planner.skills.exploring import Eye, ViewEncoder, load_view_encoder
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
-from planner.skills.options import SkillOptions
+from planner.skills.results import Team
 from planner.skills.service.node import SkillServer
-from planner.skills.team import Team
+from planner.skills.tools import DEADLINE_S, FindModel
 from planner.world import topics
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief

@@ -10,8 +10,7 @@ from planner.parts.option import Option
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.preconditions import ENTITY_ROLES, Arguments
 from planner.world.errors import PlannerError
-from planner.world.skill import PLACE_ROLES, Role
-from planner.world.skill_effect import SkillEffect
+from planner.world.skill import PLACE_ROLES, Role, SkillEffect
 
 INTERFACE = 1
 # The fields of effects that are indices of arguments.

@@ -1,16 +1,15 @@
-"""Maps results of primitives to those of skills: codes and literal texts.
-
-Codes are stable; texts follow PARTNR-6.2 and PARTNR-D48 and EPM-3.
-"""
+"""Results of skills from those of primitives, and each agent's last action and its effect."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections import deque
+from dataclasses import dataclass, replace
 
-from planner.world.geometry import Vec3
-from planner.world.primitive import PrimitiveCode, PrimitiveResult
-from planner.world.reported import REASON
-from planner.world.skill import SkillCode, SkillResult
+from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.geometry import Heading, Vec3
+from planner.world.primitive import REASON, PrimitiveCode, PrimitiveResult
+from planner.world.skill import SkillCall, SkillCode, SkillResult
+from planner.world.vocabulary import Hand, Hands, Relation, held_things, with_thing
 
 TOOK_TOO_LONG = "Skill took too long to finish."
 
@@ -101,3 +100,189 @@ def timed_out(text: str, **evidence: str) -> SkillResult:
 def canceled(**evidence: str) -> SkillResult:
     """A call that was canceled."""
     return SkillResult.failure(SkillCode.CANCELED, "The skill was canceled.", **evidence)
+
+
+# State shared by the executors of one house: each agent's last action and its effect.
+#
+# The memory learns an action's effect from the report of its end, slightly later than the planner,
+# which already sends the next call. Until the memory has caught up, skills use its snapshot with
+# the newest effects added.
+
+# A memory that has not shown an effect by then is assumed to have rejected it.
+CATCH_UP_S = 10.0
+_MAX_ACTIONS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Where a thing was moved at `stamp_s`: a hand, or a place with its relation."""
+
+    thing: str
+    parent: str
+    relation: Relation
+    position_m: Vec3 | None
+    stamp_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A call of an agent; `result` is None while it is running."""
+
+    agent: str
+    call: SkillCall
+    started_s: float
+    result: SkillResult | None = None
+
+
+class Team:
+    """The agents of one house as known to their executors."""
+
+    def __init__(self) -> None:
+        self._effects: dict[str, Effect] = {}
+        self._hands: dict[str, Hands] = {}
+        self._reached: dict[str, tuple[str, Hand]] = {}
+        self._strange: set[str] = set()
+        self._actions: dict[str, deque[Action]] = {}
+        self._tilts_rad: dict[str, float] = {}
+        self._headings: dict[str, deque[Heading]] = {}
+        self._latest_s = 0.0
+
+    def tick(self, now_s: float) -> None:
+        """Sets the time; if it goes backwards, a new episode has started and all is forgotten."""
+        if now_s < self._latest_s - 1e-6:
+            self.forget()
+        self._latest_s = now_s
+
+    def forget(self) -> None:
+        """Clears everything."""
+        self._effects.clear()
+        self._hands.clear()
+        self._reached.clear()
+        self._strange.clear()
+        self._actions.clear()
+        self._tilts_rad.clear()
+        self._headings.clear()
+
+    # Effects
+
+    def picked(self, agent: str, hands: Hands, thing: str, now_s: float) -> None:
+        """An agent picked up an object; `hands` is what it holds now."""
+        self._hands[agent] = hands
+        self._reached.pop(agent, None)
+        self._strange.discard(agent)
+        self._effects[thing] = Effect(thing, agent, Relation.HELD, None, now_s)
+
+    def placed(self, agent: str, hands: Hands, effect: Effect) -> None:
+        """An agent put an object down; `hands` is what it holds now."""
+        self._hands[agent] = hands
+        self._effects[effect.thing] = effect
+
+    def reaches(self, agent: str, thing: str, hand: Hand) -> None:
+        """An agent reaches for an object: what its hand closes on is that one."""
+        self._reached[agent] = (thing, hand)
+
+    def feels(self, agent: str, hands: Hands, now_s: float, *, holds: bool, reaching: bool) -> None:
+        """Corrects what an agent is believed to hold by what its body feels.
+
+        Args:
+            agent: whose body it is.
+            hands: what it is believed to hold.
+            now_s: when it was felt.
+            holds: whether it feels something in any hand.
+            reaching: whether it reached for something just now. What a hand holds may be felt a
+                moment later than a grasp ends, so that only a later empty hand is certain.
+        """
+        self._strange.discard(agent)
+        held = held_things(hands)
+        if not holds:
+            if not reaching:
+                self._reached.pop(agent, None)
+            if held:
+                self._hands[agent] = (None,) * len(hands)
+            for thing in held:
+                self._effects.pop(thing, None)
+        elif not held:
+            thing, hand = self._reached.get(agent, ("", Hand.RIGHT))
+            if thing:
+                self.picked(agent, with_thing(hands, hand, thing), thing, now_s)
+            else:
+                self._hands.pop(agent, None)
+                self._strange.add(agent)
+
+    def hands_unknown(self, agent: str) -> None:
+        """What each of several hands holds turned out to be different."""
+        self._hands.pop(agent, None)
+
+    def knows_hands(self, agent: str) -> bool:
+        """Whether it is known what an agent holds: no hand is full of what nobody knows."""
+        return agent not in self._strange
+
+    def hands(self, agent: str, belief: Belief, count: int = 1) -> Hands:
+        """What an agent holds: according to its own skills, or else the belief."""
+        node = belief.nodes.get(agent)
+        hands = self._hands.get(agent, node.hands if node is not None else ())
+        return (*hands, *(None,) * (count - len(hands)))
+
+    def on_top(self, belief: Belief) -> Belief:
+        """The belief with all newer effects added."""
+        changed: dict[str, BeliefNode] = {}
+        for name, effect in list(self._effects.items()):
+            node = belief.nodes.get(name)
+            if node is None:
+                continue
+            agrees = node.parent == effect.parent and node.relation is effect.relation
+            late = self._latest_s > effect.stamp_s + CATCH_UP_S
+            if agrees or late or node.stamp_s > effect.stamp_s:
+                del self._effects[name]
+                continue
+            changed[name] = replace(
+                node,
+                parent=effect.parent,
+                relation=effect.relation,
+                position_m=effect.position_m or node.position_m,
+                source=Source.INFERRED,
+                stamp_s=effect.stamp_s,
+            )
+        if not changed:
+            return belief
+        return Belief(belief.stamp_s, belief.sequence, {**belief.nodes, **changed})
+
+    # Cameras
+
+    def pointed(self, agent: str, tilt_rad: float | None) -> None:
+        """An agent's camera was tilted (down positive); None = it was moved otherwise."""
+        if tilt_rad is None:
+            self._tilts_rad.pop(agent, None)
+        else:
+            self._tilts_rad[agent] = tilt_rad
+
+    def tilt_rad(self, agent: str) -> float | None:
+        """The tilt of an agent's camera; None = that at rest, or of the last thing handled."""
+        return self._tilts_rad.get(agent)
+
+    # Exploring
+
+    def headed(self, agent: str, heading: Heading) -> None:
+        """An agent explores in a direction."""
+        self._headings.setdefault(agent, deque(maxlen=_MAX_ACTIONS)).append(heading)
+
+    def headings(self, agent: str) -> tuple[Heading, ...]:
+        """The directions that an agent has explored in, the newest last."""
+        return tuple(self._headings.get(agent, ()))
+
+    # Actions
+
+    def began(self, action: Action) -> None:
+        """An agent started a call."""
+        self._actions.setdefault(action.agent, deque(maxlen=_MAX_ACTIONS)).append(action)
+
+    def ended(self, agent: str, result: SkillResult) -> None:
+        """An agent's newest call ended."""
+        actions = self._actions.get(agent)
+        if actions:
+            actions[-1] = replace(actions[-1], result=result)
+
+    def actions(self, besides: str) -> list[Action]:
+        """The calls of the other agents, oldest first."""
+        others = [a for name, done in self._actions.items() if name != besides for a in done]
+        return sorted(others, key=lambda action: (action.started_s, action.agent))

@@ -17,12 +17,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
-from planner.ros.checked_subscription import listen
-from planner.ros.goals import run_goal
+from planner.ros.clients import run_goal
+from planner.ros.conversions import rgb_array
 from planner.ros.guard import essential
 from planner.ros.heartbeat import HeartbeatPublisher
-from planner.ros.images import rgb_array
 from planner.ros.lifecycle import run_node
+from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
 from planner.tour.strip import Moment, draw_strip

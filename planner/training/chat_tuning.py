@@ -1,23 +1,22 @@
-"""Fine-tunes a causal language model to dialogues: HD, and each fit of DDAFT (EPM-2.7, EPM-2.8).
-
-By LoRA matrices or as a whole. A killed run resumes from its last checkpoint with the same batches
-and the same dropout; on a CPU the final weights equal those of an uninterrupted run. Needs the
-extra `train`.
-"""
+"""Fine-tunes a causal language model to dialogues, given as tokens with a loss (EPM-2.7)."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from planner.training.chat_tokens import ChatTokens, encode
-from planner.training.chats import Chat
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from planner.models.chat import Speaker
+from planner.models.recorded import Dialogue, Turn
+from planner.models.replies.turn import END_OF_TURN
+from planner.training.traces.record import Trace, learned_calls, messages_of
 from planner.training.tuning import (
     ADAPTER,
     IGNORED,
@@ -30,7 +29,192 @@ from planner.training.tuning import (
     save_checkpoint,
     step_count,
 )
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.files import read_lines
+
+# Dialogues of planners as training samples; only the planner's words have a loss (EPM-2.7).
+#
+# A file has one JSON object a line, in the format that `datasets` and TRL read:
+#
+#     {"messages": [{"role": "system", "content": "..."}, {"role": "user", "content": "..."},
+#                   {"role": "assistant", "content": "Navigate[Object.101]\nAssigned!"}, ...]}
+#
+# Other fields are ignored. A turn of the assistant with `"learned": false` has no loss. A line of
+# `planner bench samples` is a dialogue of two messages, `prompt` and `target`.
+
+CHATS_ENDING = ".jsonl"
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTurn:
+    """A message; `is_learned` = it has a loss, which only the assistant's may have."""
+
+    speaker: Speaker
+    text: str
+    is_learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Chat:
+    """One agent's dialogue from the first message to the last reply; `name` is for errors."""
+
+    name: str
+    turns: tuple[ChatTurn, ...]
+
+
+def chats_of(dialogue: Dialogue, name: str) -> list[Chat]:
+    """The dialogues of an episode, one for each agent that was asked.
+
+    Replies that were refused stay, because later turns answer them, but are not learned. The last
+    prompt counts, so what was shortened for a full context stays so.
+    """
+    found = []
+    for agent in dialogue.head.agents:
+        own = [t for t in dialogue.turns if agent in t.line.agents and t.line.is_answered]
+        if own:
+            found.append(Chat(f"{name} {agent}", _turns(own)))
+    return [chat for chat in found if any(turn.is_learned for turn in chat.turns)]
+
+
+def _turns(own: Sequence[Turn]) -> tuple[ChatTurn, ...]:
+    """The last prompt with its reply; the replies in it are those of the earlier calls."""
+    refused = {_said(turn.line.reply) for turn in own if turn.line.error}
+    last = own[-1]
+    turns = [
+        ChatTurn(
+            message.speaker,
+            message.text,
+            message.speaker is Speaker.ASSISTANT and _said(message.text) not in refused,
+        )
+        for message in last.messages
+    ]
+    if not last.line.error:
+        turns.append(ChatTurn(Speaker.ASSISTANT, _said(last.line.reply), is_learned=True))
+    return tuple(turns)
+
+
+def _said(reply: str) -> str:
+    """A reply as the next prompt repeats it."""
+    return f"{reply.partition(END_OF_TURN)[0].strip()}\n{END_OF_TURN}"
+
+
+def chats_of_traces(traces: Iterable[Trace], name: str) -> list[Chat]:
+    """The dialogues of traces that solved their task and have a call to imitate."""
+    found = []
+    for number, trace in enumerate(traces, 1):
+        learned = {place for place, _ in learned_calls(trace)}
+        turns = tuple(
+            ChatTurn(message.speaker, message.text, place in learned)
+            for place, message in enumerate(messages_of(trace))
+        )
+        if trace.reward and learned:
+            found.append(Chat(f"{name} trace {number}", turns))
+    return found
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    role: Speaker
+    content: str
+    learned: bool = True
+
+
+class _Line(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+    messages: list[_Message] = Field(min_length=2)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_sample(cls, given: object) -> object:
+        if not isinstance(given, dict) or "messages" in given or "prompt" not in given:
+            return given
+        words = (("user", given["prompt"]), ("assistant", given.get("target")))
+        return {"messages": [{"role": role, "content": text} for role, text in words]}
+
+
+def read_chats(files: Iterable[Path]) -> list[Chat]:
+    """The dialogues of files.
+
+    Raises:
+        FileError: with file, line and field, for one that cannot be read or teaches nothing.
+    """
+    return [chat for path in files for chat in _of_file(path)]
+
+
+def _of_file(path: Path) -> list[Chat]:
+    found = []
+    for number, line in enumerate(read_lines(path), 1):
+        try:
+            read = _Line.model_validate_json(line)
+        except ValidationError as error:
+            plain = from_validation(path, error)
+            where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+            raise FileError(path, where, plain.reason) from None
+        turns = tuple(
+            ChatTurn(m.role, m.content, m.role is Speaker.ASSISTANT and m.learned)
+            for m in read.messages
+        )
+        if not any(turn.is_learned for turn in turns):
+            raise FileError(path, f"line {number}", "has no turn of the assistant to learn")
+        found.append(Chat(f"{path} line {number}", turns))
+    return found
+
+
+# A dialogue as tokens of a model, and which of them have a loss.
+
+
+@dataclass(frozen=True, slots=True)
+class ChatTokens:
+    """(n,) token ids, and (n,) labels: the token itself, or `IGNORED` where it has no loss."""
+
+    ids: tuple[int, ...]
+    labels: tuple[int, ...]
+
+
+def encode(tokenizer: Any, chat: Chat) -> ChatTokens:
+    """The tokens of a dialogue by the model's own chat template.
+
+    A learned turn has its loss from its first token to the mark that ends it, as the model has to
+    say it; all that it is told has none.
+
+    Args:
+        tokenizer: a fast tokenizer of transformers with a chat template.
+        chat: the dialogue.
+
+    Raises:
+        PlannerError: if the template changes what was said before when a turn is added, since the
+            model would then be asked about other words than it learned from.
+    """
+    turns = [{"role": turn.speaker.value, "content": turn.text} for turn in chat.turns]
+    try:
+        text = _applied(tokenizer, turns, ask=False)
+        spans = []
+        for place, turn in enumerate(chat.turns):
+            if turn.is_learned:
+                before = _applied(tokenizer, turns[:place], ask=True)
+                after = _applied(tokenizer, turns[: place + 1], ask=False)
+                if not (text.startswith(after) and after.startswith(before)):
+                    raise PlannerError(
+                        f"{chat.name}: the chat template of the model rewrites earlier turns, "
+                        "so a dialogue cannot be learned as a whole"
+                    )
+                spans.append((len(before), len(after)))
+    except PlannerError:
+        raise
+    except Exception as error:
+        raise PlannerError(f"{chat.name}: the model's chat template failed: {error}") from None
+    encoded = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)
+    ids = tuple(int(token) for token in encoded["input_ids"])
+    labels = tuple(
+        token if any(low <= begin and end <= high for low, high in spans) else IGNORED
+        for token, (begin, end) in zip(ids, encoded["offset_mapping"], strict=True)
+    )
+    return ChatTokens(ids, labels)
+
+
+def _applied(tokenizer: Any, turns: list[dict[str, str]], *, ask: bool) -> str:
+    return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
+
 
 MODEL = "model"
 # EPM-T6 and EPM-T8: query and value projections.

@@ -10,24 +10,42 @@ import asyncio
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from planner.episodes.et_plan.homes import HomeSplit
-from planner.planning.et_agent.frequencies import counted
-from planner.planning.et_agent.learned_ranker import LearnedRanker
-from planner.planning.et_agent.random_ranker import RandomRanker
+from planner.episodes.et_generation.categories import HomeSplit
+from planner.models.in_process import InProcessModel
+from planner.planning.et_agent.model_ranker import ModelRanker
 from planner.planning.et_agent.ranker import Ranker
-from planner.planning.et_agent.table_ranker import TableRanker
-from planner.planning.et_ranking.model import RankingModel
-from planner.planning.et_ranking.network import parameter_count
-from planner.planning.et_ranking.weights import RankingFile, read_ranking, write_ranking
-from planner.training.ranking_houses import check_training_houses, houses_of, more_house
-from planner.training.ranking_samples import HouseTruth, house_truth
-from planner.training.ranking_scores import PlaceOrder, RankingScores, RoomOrder, score_ranking
-from planner.training.ranking_search import choose_least
+from planner.planning.et_agent.rankers import (
+    LearnedRanker,
+    RandomRanker,
+    TableRanker,
+    counted,
+    read_frequencies,
+    shipped_frequencies_file,
+)
+from planner.planning.et_agent.ranking_model import (
+    RankingFile,
+    RankingModel,
+    parameter_count,
+    read_ranking,
+    write_ranking,
+)
+from planner.training.ranking_scores import (
+    HouseTruth,
+    PlaceOrder,
+    RankingScores,
+    RoomOrder,
+    check_training_houses,
+    choose_least,
+    house_truth,
+    houses_of,
+    more_house,
+    score_ranking,
+)
 from planner.training.ranking_training import RankingRecipe, train_ranking
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -223,3 +241,45 @@ def _write(path: Path, content: object) -> None:
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as error:
         raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+
+
+# How well a language model in this process ranks rooms and furniture, by the agent's prompts.
+
+
+def rank_by_model(
+    folder: Path,
+    houses: Sequence[HouseTruth],
+    *,
+    adapter: Path | None = None,
+    device: str = "cpu",
+    questions: int = 0,
+) -> dict[str, object]:
+    """Asks a model for rankings, and scores them.
+
+    Args:
+        folder: of the model.
+        houses: in which it is asked.
+        adapter: folder of a LoRA adapter.
+        device: torch device.
+        questions: classes that are asked about in each house; 0 = all.
+
+    Returns:
+        The scores of rooms and furniture, and how many replies could not be read.
+
+    Raises:
+        ModelError: for a folder without a model, or a model that fails.
+    """
+    if questions < 0:
+        raise PlannerError(f"questions: expected at least 0, got {questions}")
+    model = InProcessModel(folder, device=device, adapter=adapter)
+    usual = TableRanker(read_frequencies(shipped_frequencies_file()))
+    ranker = ModelRanker("et_agent", model, ("agent_0",), usual)
+    asked = [
+        replace(house, things=dict(sorted(house.things.items())[: questions or None]))
+        for house in houses
+    ]
+    try:
+        scores = score_ranking(asked, *orders_of(ranker))
+    finally:
+        asyncio.run(model.close())
+    return {**scores.record(), "unread": ranker.unread}

@@ -1,25 +1,193 @@
-"""The episode file (version 1): a house, agents, objects, instruction and goal.
-
-The evaluation is plain JSON here; `planner.evaluation` interprets it.
-"""
+"""The episode file: house, agents, instruction, goal, and a task's checklist or dialogue."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import AfterValidator, Field, JsonValue, model_validator
 
 from planner.world.bounds import MAX_TEXT_LENGTH
-from planner.world.checklist import Checklist
-from planner.world.dialogue import Dialogue
-from planner.world.errors import PlannerError
-from planner.world.files import FileModel
-from planner.world.house import MAX_THINGS, EntityName, ObjectPlacement
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import FileModel, parse_json, parse_model, read_versioned, upgraded
+from planner.world.house import HOUSE_VERSION, MAX_THINGS, EntityName, House, ObjectPlacement
 from planner.world.states import GivenStates
-from planner.world.versions import read_versioned
 from planner.world.vocabulary import AgentKind
+
+# LLaMAR's checklist of a task: its subtasks and the entities that it is about (LLAMAR-D40).
+#
+# A subtask is written as in the public task list: `PickupObject(apple_0)`, or with what the agent
+# holds, `PutObject(fridge_0, apple_0)`. Bars separate alternatives: `NavigateTo(table_0|table_1)`.
+
+
+class Act(StrEnum):
+    """What an agent does in a subtask; the values are the names of the public task list."""
+
+    NAVIGATE = "NavigateTo"
+    PICK_UP = "PickupObject"
+    PUT = "PutObject"
+    OPEN = "OpenObject"
+    CLOSE = "CloseObject"
+    SLICE = "SliceObject"
+    CLEAN = "CleanObject"
+    TOGGLE_ON = "ToggleObjectOn"
+    TOGGLE_OFF = "ToggleObjectOff"
+    # Of search and rescue (LLAMAR-A6).
+    GET_SUPPLY = "GetSupply"
+    USE_SUPPLY = "UseSupply"
+    END_FIRE = "EndFire"
+    SPOT = "Spot"
+    CARRY = "Carry"
+    DROP_OFF = "DropOff"
+
+
+# Acts that may depend on what the agent holds; PUT always does.
+HOLDING = frozenset({Act.NAVIGATE, Act.PUT, Act.OPEN, Act.CLOSE})
+
+_NAMES = r"[A-Za-z0-9_.-]+(?:\|[A-Za-z0-9_.-]+)*"
+_SUBTASK = re.compile(rf"([A-Za-z]+)\(({_NAMES})(?:, ?({_NAMES}))?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Subtask:
+    """An act on any of `entities`, and unless `held` is empty while any of these is held."""
+
+    act: Act
+    entities: tuple[str, ...]
+    held: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        held = f", {'|'.join(self.held)}" if self.held else ""
+        return f"{self.act}({'|'.join(self.entities)}{held})"
+
+
+def parse_subtask(text: str) -> Subtask:
+    """Reads a subtask.
+
+    Raises:
+        ValueError: with the text and the reason.
+    """
+    match = _SUBTASK.fullmatch(text)
+    if match is None:
+        raise ValueError(f"{text!r} is not a subtask such as PutObject(fridge_0, apple_0)")
+    word, entities, held = match.groups()
+    if word not in set(Act):
+        raise ValueError(f"{text!r} has the unknown act {word}; known are {', '.join(Act)}")
+    act = Act(word)
+    if held is not None and act not in HOLDING:
+        raise ValueError(f"{text!r}: {act} does not depend on what is held")
+    if held is None and act is Act.PUT:
+        raise ValueError(f"{text!r}: {act} needs what is put, as in PutObject(fridge_0, apple_0)")
+    return Subtask(act, tuple(entities.split("|")), tuple(held.split("|")) if held else ())
+
+
+def _written_normally(text: str) -> str:
+    return str(parse_subtask(text))
+
+
+SubtaskText = Annotated[str, AfterValidator(_written_normally)]
+Names = Annotated[tuple[str, ...], Field(min_length=1)]
+
+
+class Checklist(FileModel):
+    """The true subtasks of a task and its targets; planners do not see it.
+
+    Attributes:
+        ambiguity: LLaMAR's type of the task. 1: things, their number and the target are explicit;
+            2: the number is implicit; 3: also the things; 4: also the target.
+        subtasks: what has to be done, by any agent; one that is there twice counts twice, and what
+            does it does both.
+        targets: groups of entities, one of each of which has to be interacted with.
+    """
+
+    ambiguity: Literal[1, 2, 3, 4]
+    subtasks: Annotated[tuple[SubtaskText, ...], Field(min_length=1, max_length=200)]
+    targets: Annotated[tuple[Names, ...], Field(min_length=1)]
+
+    def items(self) -> tuple[Subtask, ...]:
+        """The subtasks, read."""
+        return tuple(parse_subtask(text) for text in self.subtasks)
+
+
+# A dialogue of TEACh: what Commander and Driver say, and what was done between (HELPER-D80).
+
+
+class Speaker(StrEnum):
+    """Who speaks: the person who knows the task, or the one who carries it out."""
+
+    COMMANDER = "Commander"
+    DRIVER = "Driver"
+
+
+class Setting(StrEnum):
+    """TFD: trajectory from dialogue. EDH: execution from dialogue history."""
+
+    TFD = "tfd"
+    EDH = "edh"
+
+
+class TeachTask(StrEnum):
+    """TEACh's twelve types of tasks."""
+
+    WATER_PLANT = "water_plant"
+    MAKE_COFFEE = "make_coffee"
+    CLEAN_ALL = "clean_all"
+    PUT_ALL_ON = "put_all_on"
+    BOIL_POTATO = "boil_potato"
+    PUT_ALL_IN_ONE = "put_all_in_one"
+    N_SLICES = "n_slices"
+    N_COOKED_SLICES = "n_cooked_slices"
+    PLATE_OF_TOAST = "plate_of_toast"
+    BREAKFAST = "breakfast"
+    SANDWICH = "sandwich"
+    SALAD = "salad"
+
+
+class Turn(FileModel):
+    """One utterance."""
+
+    speaker: Speaker
+    text: Annotated[str, Field(min_length=1, max_length=1000)]
+
+
+class Dialogue(FileModel):
+    """The dialogue that an episode's instruction is made of.
+
+    Attributes:
+        setting: what the agent gets at the start.
+        task_type: TEACh's; None for another task, such as a personal routine.
+        turns: in order.
+        session: number of turns before the actions.
+        actions: of the Driver between the turns, as skill calls; only where the agent starts in
+            the middle.
+    """
+
+    setting: Setting = Setting.TFD
+    task_type: TeachTask | None = None
+    turns: Annotated[tuple[Turn, ...], Field(min_length=1, max_length=200)]
+    session: Annotated[int, Field(ge=0)] = 0
+    actions: Annotated[tuple[str, ...], Field(max_length=1000)] = ()
+
+    @model_validator(mode="after")
+    def _history(self) -> Dialogue:
+        if (self.setting is Setting.EDH) != bool(self.actions):
+            raise ValueError("actions belong to a dialogue history, which has some")
+        if self.session > len(self.turns):
+            raise ValueError(f"session is {self.session}, but there are {len(self.turns)} turns")
+        return self
+
+    @property
+    def text(self) -> str:
+        """All turns on one line; what was done is a turn of the Driver."""
+        said = [f"<{turn.speaker}> {turn.text}" for turn in self.turns]
+        if self.actions:
+            said.insert(self.session, f"<{Speaker.DRIVER}> Done so far: {', '.join(self.actions)}.")
+        return " ".join(said)
+
 
 EPISODE_VERSION = 1
 MAX_AGENTS = 6
@@ -182,3 +350,38 @@ def read_episode(path: Path) -> Episode:
         FileError: with file, field and reason.
     """
     return read_versioned(path, Episode, EPISODE_VERSION)
+
+
+# Houses from the texts of their files, such as those that topics and bags bring.
+#
+# Nothing is checked here beyond schema and size, so that who only draws a house needs neither
+# geometry nor path search; `house_checks` does the rest.
+
+# Of untrusted houses. Data sets have houses of 60 m.
+MAX_SIDE_M = 150.0
+
+
+def parse_house(text: str, source: str) -> House:
+    """A house without `check_house`: to be drawn, not to be lived in.
+
+    Args:
+        text: of the file, untrusted.
+        source: its name for errors.
+
+    Raises:
+        FileError: if it does not match the schema, or is too large.
+    """
+    house = parse_model(upgraded(parse_json(text, source), HOUSE_VERSION, source), House, source)
+    refuse_large(house, source)
+    return house
+
+
+def refuse_large(house: House, source: Path | str) -> None:
+    """Refuses a house whose floor grid would not fit into memory.
+
+    Raises:
+        FileError: naming the limit.
+    """
+    x0, y0, x1, y1 = house.bounds_m
+    if not (x1 - x0 <= MAX_SIDE_M and y1 - y0 <= MAX_SIDE_M):
+        raise FileError(source, "rooms", f"the house is larger than {MAX_SIDE_M:g} m")

@@ -2,7 +2,7 @@
 
 A finite number can be as harmful as NaN: 1e18 m overflows a grid's index. So each field of each
 goal, request, command and message between nodes has a bound here, by its path in the message or, if
-that has none, by its place in the message type around it. `planner.ros.message_bounds` applies the
+that has none, by its place in the message type around it. `planner.ros.subscriptions` applies the
 table.
 """
 

@@ -1,10 +1,4 @@
-"""Reads files and texts of others within limits, into validated models, with one clear error.
-
-A file is opened once and must be a regular one: a device or a pipe never ends. Its size is limited
-before it is read, and how deep its text nests and how many values it has before it is parsed: the
-C loader of YAML ends the process on a deep text, and aliases make a small text a large document.
-The limits are in docs/robustness.md.
-"""
+"""Reads files of others within limits and by version, into validated models, with clear errors."""
 
 from __future__ import annotations
 
@@ -13,12 +7,12 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self, TypeAlias, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planner.world.errors import FileError, from_validation
 
@@ -340,3 +334,52 @@ def _lone_surrogates(
             if found := _SURROGATE.search(key):
                 yield field, found.group()
             yield from _lone_surrogates(item, (*field, key))
+
+
+# Versioned files: which versions can be read, and how older ones are converted.
+#
+# A change that an older reader would misunderstand, or that makes older files invalid, is a new
+# version and comes with a step that converts a document of the previous version, so that all older
+# versions can be read. Adding a field with a default is not a new version. A file of a newer
+# version is refused.
+
+Document: TypeAlias = dict[str, JsonValue]
+# By the version from which a step converts; it returns a new document without `version`.
+Steps: TypeAlias = Mapping[int, Callable[[Document], Document]]
+
+
+def read_versioned(
+    path: Path, model: type[ModelT], version: int, steps: Steps | None = None
+) -> ModelT:
+    """Reads a file of this or an older version.
+
+    Raises:
+        FileError: with file, field and reason.
+    """
+    return parse_model(upgraded(read_document(path), version, path, steps), model, path)
+
+
+def upgraded(
+    document: object, version: int, source: Path | str, steps: Steps | None = None
+) -> object:
+    """Converts a document to the newest version; anything but a document is returned unchanged.
+
+    Raises:
+        FileError: for a version that is newer, or older than the first step.
+    """
+    if not isinstance(document, dict):
+        return document
+    found = document.get("version")
+    if found is None:
+        return document  # The model will report the missing field.
+    if not isinstance(found, int) or isinstance(found, bool):
+        raise FileError(source, "version", f"is not a number; this planner reads version {version}")
+    known = steps or {}
+    while found != version:
+        if found not in known:
+            reason = f"version {found} is not supported; this planner reads version {version}"
+            raise FileError(source, "version", reason)
+        document = known[found]({k: v for k, v in document.items() if k != "version"})
+        found += 1
+        document = {"version": found, **document}
+    return document

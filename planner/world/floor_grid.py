@@ -1,14 +1,11 @@
-"""Where an agent's centre may be: a grid over the house's floor, with walking distances.
-
-Cells are squares of `cell_m`; row is y, column is x, cell (0, 0) is at the lower left corner of the
-house's bounds. A cell is free if a disc of the agent's radius around its middle touches neither
-wall nor furniture.
-"""
+"""Ways over a house's floor: a grid of where bodies may be, and paths from door to door."""
 
 from __future__ import annotations
 
+import heapq
 import math
 from array import array
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -21,6 +18,7 @@ from planner.world.house import Door, Furniture, House
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
+
 
 CELL_M = 0.1
 # A large house's field takes 50 kB; an episode has about thirty destinations.
@@ -345,3 +343,81 @@ def _field(floor: _Floor, goal: int) -> DistanceField:
     )
     # A standard-library array: single reads are as fast as a list's, at a ninth of its size.
     return DistanceField(goal, floor, distance, array("i", towards.astype(np.intc).tobytes()))
+
+
+# Paths through the rooms of a house, from door to door, ignoring obstacles.
+#
+# The graph world walks by them, and who compares plans before they are carried out measures by
+# them.
+
+Point = tuple[float, float]
+
+# A walk ends at this distance from a target's box.
+STAND_M = 0.6
+
+
+class Ways:
+    """The doors of a house; paths between rooms are cached."""
+
+    def __init__(self, house: House) -> None:
+        self._doors: dict[str, list[tuple[Point, str]]] = {}
+        for door in house.doors:
+            if len(door.rooms) == 2:
+                one, other = door.rooms
+                self._doors.setdefault(one, []).append((door.center_m, other))
+                self._doors.setdefault(other, []).append((door.center_m, one))
+        self._known: dict[tuple[str, str], tuple[Point, ...] | None] = {}
+
+    def way(self, room: str, to_room: str, goal: Point) -> tuple[Point, ...] | None:
+        """The points to walk to in order, `goal` last; None if there is no path."""
+        if room == to_room:
+            return (goal,)
+        key = (room, to_room)
+        if key not in self._known:
+            self._known[key] = self._search(room, to_room)
+        doors = self._known[key]
+        return None if doors is None else (*doors, goal)
+
+    def _search(self, room: str, to_room: str) -> tuple[Point, ...] | None:
+        """The doors of the shortest path, in order."""
+        waiting: list[tuple[float, str, tuple[Point, ...]]] = [(0.0, room, ())]
+        done: set[tuple[str, Point | None]] = set()
+        while waiting:
+            length, here, doors = heapq.heappop(waiting)
+            if here == to_room:
+                return doors
+            last = doors[-1] if doors else None
+            if (here, last) in done:
+                continue
+            done.add((here, last))
+            for center, other in self._doors.get(here, ()):
+                step = math.dist(last, center) if last is not None else 0.0
+                heapq.heappush(waiting, (length + step, other, (*doors, center)))
+        return None
+
+
+def length_m(start: Point, way: tuple[Point, ...]) -> float:
+    """The length of a path, metres."""
+    return sum(math.dist(a, b) for a, b in zip((start, *way[:-1]), way, strict=True))
+
+
+def stopped(start: Point, goal: Point, gap_m: Callable[[Point], float]) -> Point:
+    """Where a straight walk to the centre of something stops: at `STAND_M` from its box.
+
+    Args:
+        start: of the straight part, such as the last door.
+        goal: the centre.
+        gap_m: a point's distance from the box.
+    """
+    if gap_m(start) <= STAND_M:
+        return start
+    low, high = 0.0, 1.0
+    # The gap decreases all the way.
+    for _ in range(12):
+        share = (low + high) / 2
+        point = (
+            start[0] + (goal[0] - start[0]) * share,
+            start[1] + (goal[1] - start[1]) * share,
+        )
+        low, high = (share, high) if gap_m(point) > STAND_M else (low, share)
+    return (start[0] + (goal[0] - start[0]) * high, start[1] + (goal[1] - start[1]) * high)

@@ -1,13 +1,31 @@
-"""Builds furniture from classes of the catalogue: recipes are fractions, houses are metres."""
+"""Furniture and things from classes of the catalogue: their measures and their looks."""
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Protocol
 
-from planner.world.catalogue import FurnitureClass, JointRecipe, ObjectClass, SurfaceRecipe
+from planner.world.catalogue import (
+    Catalogue,
+    FurnitureClass,
+    JointRecipe,
+    ObjectClass,
+    SurfaceRecipe,
+    default_catalogue,
+)
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, Interior, Joint, Surface
-from planner.world.shapes import scale, scale_parts
+from planner.world.shapes import (
+    UNKNOWN_LOOK,
+    Color,
+    Look,
+    Material,
+    Part,
+    main_color,
+    painted,
+    scale,
+    scale_parts,
+)
 from planner.world.states import default_states
 
 
@@ -100,3 +118,41 @@ def _joint(recipe: JointRecipe, size_m: Vec3) -> Joint:
         travel=round(travel, 4),
         handle=scale(recipe.handle, size_m),
     )
+
+
+# The looks of furniture and things: what a house says of each, else what its class has.
+
+
+def look_of_piece(piece: Furniture) -> Look:
+    """The look of a piece of furniture as it is drawn."""
+    cls = default_catalogue().furniture.get(piece.class_name)
+    return Look(piece.drawn_color, piece.material or (cls.material if cls is not None else None))
+
+
+def look_of_thing(
+    class_name: str,
+    catalogue: Catalogue,
+    color: Color | None = None,
+    material: Material | None = None,
+) -> Look:
+    """The look of a thing of a class, of which a house says `color` and `material`, or None."""
+    cls = catalogue.objects.get(class_name)
+    if cls is None:
+        return Look(color, material) if color or material else UNKNOWN_LOOK
+    return Look(color or class_color(cls), material or cls.material)
+
+
+def thing_parts(cls: ObjectClass, size_m: Vec3, color: Color | None) -> tuple[Part, ...]:
+    """The parts of a thing in metres, in the colour that a house says; None: its class's."""
+    parts = scale_parts(cls.parts, size_m)
+    return parts if color is None or color is class_color(cls) else painted(parts, color)
+
+
+def class_color(cls: ObjectClass) -> Color:
+    """The word for the colour of a class: its own, else that of most of its surface."""
+    return cls.color or _drawn_color(cls.parts, cls.size_m)
+
+
+@lru_cache(maxsize=1024)
+def _drawn_color(parts: tuple[Part, ...], size_m: Vec3) -> Color:
+    return main_color(scale_parts(parts, size_m))

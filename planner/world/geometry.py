@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.record import record
+# Records that are created by the hundred thousand.
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(cls: type[T]) -> type[T]:
+    """A dataclass with slots that is not to be modified; compared and hashed by value.
+
+    As with `dataclass(frozen=True, slots=True)`, type checkers refuse assignments to fields. The
+    interpreter does not, since forbidding them makes construction five times as slow, a tenth of an
+    episode's time. Use a frozen dataclass for records that are created rarely.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(cls)
+
 
 Vec3 = tuple[float, float, float]
 Quaternion = tuple[float, float, float, float]
@@ -230,3 +247,33 @@ class Box:
             0.0, self.minimum_m[1] - other.maximum_m[1], other.minimum_m[1] - self.maximum_m[1]
         )
         return math.hypot(dx, dy)
+
+
+# The four headings of the compass: +x of the map is east, +y north.
+
+
+class Heading(Enum):
+    """A quarter of the compass, in the order in which ties are decided; the value is in radians."""
+
+    NORTH = math.pi / 2
+    SOUTH = -math.pi / 2
+    EAST = 0.0
+    WEST = math.pi
+
+    @property
+    def yaw_rad(self) -> float:
+        """About z of the map, from +x."""
+        return self.value
+
+    @property
+    def right(self) -> Heading:
+        """After a turn of 90 degrees to the right."""
+        return heading_of(self.value - math.pi / 2)
+
+
+def heading_of(yaw_rad: float) -> Heading:
+    """The nearest heading of a body."""
+    return _ROUND[round(yaw_rad / (math.pi / 2)) % 4]
+
+
+_ROUND = (Heading.EAST, Heading.NORTH, Heading.WEST, Heading.SOUTH)

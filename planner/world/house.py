@@ -19,8 +19,7 @@ from pydantic import Field, model_validator
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3, in_polygon
 from planner.world.graph_file import MAX_NODES, Graph, label, word_of
-from planner.world.look import Color, Material, main_color, painted
-from planner.world.shapes import Part, Size3
+from planner.world.shapes import Color, Material, Part, Size3, main_color, painted
 from planner.world.states import GivenStates, KnownAffordance
 from planner.world.vocabulary import Relation
 

@@ -16,22 +16,18 @@ import numpy as np
 import shapely
 
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import EPISODE_VERSION, Episode, read_episode
-from planner.world.errors import FileError, PlannerError
-from planner.world.files import parse_json, parse_model, read_document
+from planner.world.episode import EPISODE_VERSION, Episode, parse_house, read_episode, refuse_large
+from planner.world.errors import FileError, PlannerError, did_you_mean
+from planner.world.files import parse_json, parse_model, read_document, upgraded
 from planner.world.floor_grid import door_corners
 from planner.world.footprints import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
-from planner.world.house_text import parse_house, refuse_large
-from planner.world.nearest import did_you_mean
-from planner.world.object_checks import object_findings
-from planner.world.reach import Reach, reach_of
+from planner.world.object_checks import Reach, object_findings, reach_of
 from planner.world.share import config_dir
 from planner.world.states import default_states
-from planner.world.versions import upgraded
 
 TOLERANCE_M = 0.001
 # Pieces of furniture, and things, of a house whose geometry is checked, and of an episode.

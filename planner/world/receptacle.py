@@ -1,14 +1,14 @@
-"""What can be put into or onto an object: its hollow and its top, as declared by its class."""
+"""What can be put where: into, onto and beside what, and where it comes to lie."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 
 from planner.world.catalogue import ObjectClass, default_catalogue
-from planner.world.geometry import Vec3
-from planner.world.house import Interior, ObjectPlacement, Surface
-from planner.world.record import record
+from planner.world.geometry import Box, Vec3, record
+from planner.world.house import Furniture, Interior, ObjectPlacement, Surface
 from planner.world.vocabulary import Relation
 
 HOLLOW_PART = "hollow"
@@ -109,3 +109,136 @@ def known_shape(class_name: str, size_m: Vec3) -> ThingShape:
     """The same by the shipped catalogue; empty for unknown classes."""
     cls = default_catalogue().objects.get(class_name)
     return _PLAIN if cls is None or min(size_m) <= 0 else shape_of(cls, size_m)
+
+
+# Which parts of furniture can hold a thing next to other furniture (PARTNR-D8).
+#
+# Two boxes are next to each other if they overlap in height and their footprints are close, so that
+# what stands on a worktop can be next to the sink beside it, but not next to a lower dishwasher.
+
+
+def parts_beside(
+    piece: Furniture, relation: Relation, reference: Furniture, within_m: float
+) -> frozenset[str]:
+    """The surfaces (on) or hollows (within) from which a thing can be next to a reference.
+
+    Args:
+        piece: the furniture that holds the thing.
+        relation: on or within.
+        reference: other furniture, or the same.
+        within_m: maximum horizontal gap between the thing and the reference.
+    """
+    box = reference.box
+    return frozenset(
+        name
+        for name, center, size in _parts(piece, relation)
+        if box.minimum_m[2] <= center[2] <= box.maximum_m[2]
+        and _in_map(piece, center, size).horizontal_gap_m(box) <= within_m
+    )
+
+
+def _parts(piece: Furniture, relation: Relation) -> list[tuple[str, Vec3, tuple[float, float]]]:
+    """Name, middle of the bottom, and extent of each surface or hollow, in the piece's frame."""
+    if relation is Relation.ON:
+        return [(s.name, s.center, s.size) for s in piece.surfaces]
+    found = []
+    for hollow in piece.interiors:
+        (x, y, z), (depth, width, height) = hollow.center, hollow.size
+        found.append((hollow.name, (x, y, z - height / 2), (depth, width)))
+    return found
+
+
+def _in_map(piece: Furniture, center: Vec3, size: tuple[float, float]) -> Box:
+    """The flat box around a part; axis-aligned, in the map."""
+    x, y, z = center
+    c, s = math.cos(piece.yaw_rad), math.sin(piece.yaw_rad)
+    middle = (piece.x_m + x * c - y * s, piece.y_m + x * s + y * c, z)
+    return Box.around(middle, (*size, 0.0), piece.yaw_rad)
+
+
+# Where things come to lie that are put down in the graph world.
+#
+# The graph world puts them by this, and who compares plans before they are carried out measures by
+# it.
+
+# Offsets of a low-discrepancy sequence: it fills a rectangle evenly with any number of things.
+_SPREAD = (0.7548776662, 0.5698402910)
+# The share of a surface on which middles come to lie.
+_SHARE = 0.8
+
+
+def spread(number: int) -> tuple[float, float]:
+    """The offsets from a middle, -0.5 to 0.5, of what is put down as the `number`th, from 1."""
+    u, v = ((number * share) % 1.0 - 0.5 for share in _SPREAD)
+    return u, v
+
+
+def spot_at_piece(number: int, piece: Furniture, relation: Relation, size_m: Vec3) -> Vec3:
+    """The position in `map` of the `number`th thing that is put down, on or in furniture.
+
+    On a surface the thing does not stick out beyond the edge, if it fits.
+    """
+    if relation is Relation.ON and piece.surfaces:
+        top = piece.surfaces[0]
+        x, y, z = _moved(top.center, number, *top.size, _SHARE)
+        x, y = off_the_edge((x, y, z), top, sides_along(piece, size_m))
+        return piece.pose.apply((x, y, z))
+    if relation is Relation.WITHIN and piece.interiors:
+        hollow = piece.interiors[0]
+        (x, y, z), (along, across, high) = hollow.center, hollow.size
+        middle = (x, y, z - high / 2)
+    else:
+        along, across, height = piece.size_m
+        middle = (0.0, 0.0, height)
+    return piece.pose.apply(_moved(middle, number, along, across, _SHARE))
+
+
+def sides_along(piece: Furniture, size_m: Vec3) -> tuple[float, float]:
+    """The sides of a thing's box along those of furniture: things have no yaw."""
+    along, across, _ = size_m
+    c, s = abs(math.cos(piece.yaw_rad)), abs(math.sin(piece.yaw_rad))
+    return along * c + across * s, along * s + across * c
+
+
+def off_the_edge(
+    point: Vec3, surface: Surface, sides_m: tuple[float, float]
+) -> tuple[float, float]:
+    """The point moved inwards, so that a thing is on the surface with all of its underside."""
+    x, y = (
+        middle + max(-room, min(room, at - middle))
+        for at, middle, room in zip(
+            point,
+            surface.center,
+            (max(0.0, (size - side) / 2) for size, side in zip(surface.size, sides_m, strict=True)),
+            strict=False,
+        )
+    )
+    return x, y
+
+
+def spot_at_thing(
+    number: int, class_name: str, size_m: Vec3, relation: Relation, *, of_graph: bool
+) -> Vec3:
+    """The position of the `number`th thing that is put down, from the underside of its holder.
+
+    Args:
+        number: from 1.
+        class_name: the holder's.
+        size_m: the holder's.
+        relation: on or within.
+        of_graph: whether the house is a graph, whose classes are its own.
+    """
+    shape = ThingShape() if of_graph else known_shape(class_name, size_m)
+    if shape.hollow is not None and (relation is Relation.WITHIN or shape.top is None):
+        (x, y, z), (along, across, high) = shape.hollow.center, shape.hollow.size
+        return _moved((x, y, z - high / 2), number, along, across, _SHARE)
+    if shape.top is not None:
+        return _moved(shape.top.center, number, *shape.top.size, _SHARE)
+    depth, width, height = size_m
+    up_m = height if relation is Relation.ON else height / 4
+    return _moved((0.0, 0.0, up_m), number, depth, width, 1.0)
+
+
+def _moved(middle: Vec3, number: int, along: float, across: float, share: float) -> Vec3:
+    (x, y, z), (u, v) = middle, spread(number)
+    return (x + share * u * along, y + share * v * across, z)

@@ -1,16 +1,13 @@
-"""Skill calls in PARTNR's syntax and their results (PARTNR-6.1 and PARTNR-6.2, EPM-3).
-
-`Place[cup_1, on, table_2, None, None]`: a name and arguments, each the name of an entity (`cup_1`,
-`Object.149`, `kitchen_0`), a keyword of the syntax or None.
-"""
+"""Skill calls in PARTNR's syntax, their results, and their effects as data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
+from typing import TypeAlias
 
 from planner.world.geometry import Vec3
-from planner.world.hands import Hands, first_held
+from planner.world.vocabulary import Hands, first_held
 
 SUCCESS_TEXT = "Successful execution!"
 FAILURE_PREFIX = "Unexpected failure! - "
@@ -112,7 +109,7 @@ class SkillResult:
         code: stable.
         text: literal, for models.
         evidence: further information for people and logs; code reads only what
-            `planner.world.reported` describes, and what planners show models.
+            `planner.world.primitive` describes, and what planners show models.
         position_m: where the object was picked up or put down, in `map`; None if unknown.
         hands: what each hand of the agent is believed to hold afterwards; None = unknown.
         duration_s: on the world's clock; None = unknown.
@@ -158,3 +155,75 @@ class CallError(ValueError):
     def __init__(self, code: SkillCode, reason: str) -> None:
         self.code = code
         super().__init__(reason)
+
+
+# The effects of successful skills on the world, as data.
+#
+# The memory applies them, since cameras may miss them (PARTNR-5.3), and planners wait until their
+# belief shows them. Arguments are given by their index in the call.
+
+
+@dataclass(frozen=True, slots=True)
+class PickedUp:
+    """A thing is in the agent's hand."""
+
+    thing: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PutDown:
+    """A thing is on or within furniture; if no argument names it, the position determines it."""
+
+    thing: int = 0
+    furniture: int = 2
+    relation: int | None = 1
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTo:
+    """Furniture is open (1) or closed (0)."""
+
+    openness: float
+    furniture: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StateSet:
+    """A thing or a piece of furniture has a state."""
+
+    state: str
+    value: bool
+    entity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HeldStateSet:
+    """What the agent holds has a state."""
+
+    state: str
+    value: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StatesPoured:
+    """A thing has those of some states that what the agent holds has."""
+
+    states: tuple[str, ...]
+    entity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """A thing whose class has slices is gone; the slices appear at its place."""
+
+    entity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AsReported:
+    """What the result's evidence says, see `planner.world.primitive`: only the world knows it."""
+
+
+SkillEffect: TypeAlias = (
+    PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet | StatesPoured | Divided | AsReported
+)

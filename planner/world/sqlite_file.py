@@ -1,20 +1,38 @@
-"""SQLite files of ours, with a write-ahead log.
-
-A file is looked at before anything is written to it: one of another version, of other software or
-damaged is refused and stays as it is.
-"""
+"""Files that survive a power cut: SQLite with a write-ahead log, and synchronised files."""
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sqlite3
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from time import sleep
+from typing import Self
 
-from planner.world.closing import ClosedOnExit
 from planner.world.errors import FileError
+
+# Objects that are closed at the end of a `with` block.
+
+
+class ClosedOnExit(ABC):
+    """A context manager whose exit is `close`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Releases what it uses."""
+
+    def __enter__(self) -> Self:
+        """Returns itself."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Closes it."""
+        self.close()
+
 
 BUSY_S = 10.0
 PAUSE_S = 0.02
@@ -169,3 +187,51 @@ def write_ahead(execute: Callable[[str], object]) -> None:
             if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or not tries_left:
                 raise
         sleep(PAUSE_S)
+
+
+# What survives a power cut: contents and names of files, each once they were synchronised.
+
+
+def make_folder(folder: Path, *, exist_ok: bool) -> None:
+    """Creates a folder and those above it.
+
+    Raises:
+        OSError: if one cannot be created, or it exists and must not.
+    """
+    missing = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=exist_ok)
+    for each in missing:
+        sync_folder(each.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Brings a folder's list of files to the disk: their names would not survive a power cut.
+
+    Raises:
+        OSError: if that fails.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def replace_synced(path: Path, text: str) -> None:
+    """Replaces a file's text, so that even after a power cut it is the old or the new one.
+
+    Raises:
+        OSError: if it cannot be written; the old one stays.
+    """
+    temporary = path.with_name(f"{path.name}.tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+    sync_folder(path.parent)

@@ -1,11 +1,8 @@
-"""Names of all topics, services and actions of the stack, relative to its namespace.
-
-Nodes use them unchanged, so a namespace (`__ns`, `PushRosNamespace`, the bring-up's argument
-`namespace`) moves all of them together. Without one, `world/state` is `/world/state`. `GLOBAL`
-names follow the conventions of ROS and are absolute.
-"""
+"""Names of topics, services and actions, and the numbers in /instruct's states and results."""
 
 from __future__ import annotations
+
+from enum import IntEnum
 
 # Shared by every node of a ROS graph, in any namespace.
 ROSOUT, PARAMETER_EVENTS = "/rosout", "/parameter_events"
@@ -76,3 +73,46 @@ def depth_info(camera: str) -> str:
 def instances_image(camera: str) -> str:
     """An agent's camera in a simulator: the id of the entity at each pixel."""
     return f"instances/{camera}/image"
+
+
+# States and results of instructions, by the numbers in the ROS interface.
+
+
+class InstructionCode(IntEnum):
+    """How an instruction ended. The numbers are part of the ROS interface and never change."""
+
+    DONE = 0
+    CANCELED = 1
+    BUSY = 2
+    BAD_REQUEST = 3
+    NO_GOAL = 4
+    GAVE_UP = 5
+    CALL_LIMIT = 6
+    MODEL_FAULT = 7
+    NOT_READY = 8
+    QUESTION = 9
+    PLANNER_FAULT = 10
+    WORLD_LOST = 11
+    STEP_LIMIT = 12
+
+    @classmethod
+    def name_of(cls, number: int) -> str:
+        """The name of a number received over ROS; an unknown one is returned as digits."""
+        known = {int(code): code.name for code in cls}
+        return known.get(number, f"CODE_{number}")
+
+
+class InstructState(IntEnum):
+    """The state of an instruction. The numbers are those of planner_msgs/InstructStatus."""
+
+    IDLE = 0
+    RUNNING = 1
+    WAITING = 2
+    DONE = 3
+    FAILED = 4
+    CANCELED = 5
+
+
+def one_line(text: str) -> str:
+    """Untrusted text on one line, so that no part of it can pass for a line of a dialogue."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())

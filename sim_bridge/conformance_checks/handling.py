@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable, Iterator
 
 from planner.world.geometry import Vec3
-from planner.world.hands import Hand, held_things
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.state import EntityState, WorldState
-from planner.world.state_skills import default_state_skills
-from planner.world.vocabulary import Affordance, EntityKind, Relation, floor_name
+from planner.world.states import default_state_skills
+from planner.world.vocabulary import Affordance, EntityKind, Hand, Relation, floor_name, held_things
 from sim_bridge.conformance_checks.trial import (
     MAX_CANDIDATES,
     ConformanceError,

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import held_things
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
 from planner.world.primitive import (
@@ -21,7 +20,7 @@ from planner.world.primitive import (
     PrimitiveResult,
 )
 from planner.world.state import EntityState, WorldState
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind, Relation, held_things
 from sim_bridge.backend import Backend, Handle, PictureSource
 from sim_bridge.pacing import TICK_S
 

@@ -10,23 +10,19 @@ import mujoco
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.freed_memory import return_freed_memory
 from planner.world.house import House
 from planner.world.observation import Sighting
-from sim_bridge.embedded.box_view import Limits
-from sim_bridge.embedded.crossings import crossed_instances
-from sim_bridge.embedded.house_ground import HouseGround
+from planner.world.process_resources import return_freed_memory
+from sim_bridge.embedded.house_ground import HouseGround, Screens
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.options import EmbeddedOptions, default_options
 from sim_bridge.embedded.prediction import can_predict_stance, predicted_stance
 from sim_bridge.embedded.renderer import Renderer, make_renderer
-from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.screens import Screens
-from sim_bridge.embedded.views import Images, View
-from sim_bridge.embedded.visibility import Visibility
+from sim_bridge.embedded.scene import Scene, crossed_instances, house_spec
+from sim_bridge.embedded.sensing import Images, View
+from sim_bridge.embedded.visibility import Limits, Visibility
 from sim_bridge.embedded.world import KinematicWorld
-from sim_bridge.geometry import Ray
-from sim_bridge.structure import wall_segments
+from sim_bridge.geometry import Ray, wall_segments
 
 # More than are shipped; each takes some megabytes.
 _MAX_CACHED_HOUSES = 16

@@ -7,16 +7,19 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from planner.world.agents import Body
-from planner.world.appearance import look_of_piece
+from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Pose, Vec3
-from planner.world.hands import Hand, Hands, first_held, held_things
 from planner.world.house import Furniture, Interior, Joint
-from planner.world.look import UNKNOWN_LOOK, Color, Look
 from planner.world.receptacle import ThingShape
+from planner.world.shapes import UNKNOWN_LOOK, Color, Look
 from planner.world.state import EntityState
 from planner.world.vocabulary import (
     EntityKind,
+    Hand,
+    Hands,
     Relation,
+    first_held,
+    held_things,
 )
 
 # [x, y, z, yaw] of a frame.

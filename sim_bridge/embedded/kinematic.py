@@ -21,15 +21,16 @@ from planner.world.primitive import (
     Primitive,
 )
 from planner.world.vocabulary import AgentKind
-from sim_bridge.embedded.encounters import undisturbed_s
 from sim_bridge.embedded.entities import Agent, Localised
-from sim_bridge.embedded.motion_bounds import carried_bounds, moving_furniture_bounds
 from sim_bridge.embedded.options import Noise, WorldOptions
-from sim_bridge.embedded.prediction import predicted_stance
+from sim_bridge.embedded.prediction import (
+    carried_bounds,
+    moving_furniture_bounds,
+    predicted_stance,
+    undisturbed_s,
+)
 from sim_bridge.embedded.primitive_routines import RoutineContext, routine
-from sim_bridge.embedded.rays import Rays
-from sim_bridge.embedded.sensing import observation
-from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.sensing import Images, Rays, View, observation
 from sim_bridge.embedded.walking import Courtesy, make_way
 from sim_bridge.embedded.world import MAX_STEP_S, KinematicWorld
 from sim_bridge.frames import in_map

@@ -19,7 +19,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
 from sim_bridge.embedded.scene import GROUP_HIDDEN, Scene
-from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.sensing import Images, View
 
 RendererName = Literal["egl", "osmesa", "rays"]
 _BACKGROUND_RGB = (216, 228, 238)

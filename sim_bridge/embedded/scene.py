@@ -1,27 +1,25 @@
-"""The world as a MuJoCo model, for rendering and ray casting.
-
-Kinematic use only: poses are written, nothing is simulated. Structure and furniture are fixed
-bodies (doors and drawers are joints), things and agents are mocap bodies.
-"""
+"""The world as a MuJoCo model: for rendering, rays, the bodies they cross, and as MJCF."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from pathlib import Path
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.appearance import thing_parts
-from planner.world.catalogue import Catalogue
+from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.errors import FileError
+from planner.world.furnishing import thing_parts
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
 from planner.world.shapes import Axis, Part, Shape, solids
 from sim_bridge.embedded.entities import Thing
-from sim_bridge.embedded.rays import NEAR_M
+from sim_bridge.embedded.sensing import NEAR_M
 from sim_bridge.embedded.world import KinematicWorld
-from sim_bridge.structure import Slab, structure_slabs
+from sim_bridge.geometry import Ray, Slab, structure_slabs
 
 # A ray to a point this near has no direction.
 MIN_RAY_M = 1e-9
@@ -294,3 +292,94 @@ class Scene:
             if instance in instances or distance >= math.dist(origin_m, point) - NEAR_M:
                 return True
         return False
+
+
+# All the bodies that a ray enters, in MuJoCo's geometry.
+
+# Newer MuJoCo also returns the normal.
+_GIVES_NORMAL = "normal" in (mujoco.mju_rayGeom.__doc__ or "")
+# A body is around a ray's origin if the ray backwards leaves it farther away than this.
+_TOUCHING_M = 1e-6
+
+
+def crossed_instances(scene: Scene, ray: Ray, far_m: float) -> list[int]:
+    """The instances of furniture and things that a ray enters, nearest first, each once.
+
+    Every shape is convex, so that a ray from inside one only leaves it.
+    """
+    scene.sync()
+    model, data = scene.model, scene.data
+    origin, direction = np.asarray(ray.origin_m), np.asarray(ray.direction)
+    solid = np.isin(scene.groups, (GROUP_FURNITURE, GROUP_THING))
+    to_middle = data.geom_xpos - origin
+    along = to_middle @ direction
+    beside = np.linalg.norm(to_middle - along[:, None] * direction, axis=1)
+    radius = model.geom_rbound
+    near = solid & (beside <= radius) & (along >= -radius) & (along <= far_m + radius)
+    hits: dict[int, float] = {}
+    for geom in np.flatnonzero(near).tolist():
+        distance = _distance(scene, geom, origin, direction)
+        if not 0.0 <= distance <= far_m:
+            continue
+        if _distance(scene, geom, origin, -direction) > _TOUCHING_M:
+            continue
+        instance = int(scene.instance_of_geom[geom])
+        hits[instance] = min(distance, hits.get(instance, distance))
+    return sorted(hits, key=lambda instance: (hits[instance], instance))
+
+
+def _distance(scene: Scene, geom: int, origin: FloatArray, direction: FloatArray) -> float:
+    """To the first surface of a shape ahead; -1 if there is none."""
+    model, data = scene.model, scene.data
+    arguments = (
+        data.geom_xpos[geom],
+        data.geom_xmat[geom],
+        model.geom_size[geom],
+        origin,
+        direction,
+        int(model.geom_type[geom]),
+    )
+    if _GIVES_NORMAL:
+        return float(mujoco.mju_rayGeom(*arguments, None))
+    return float(mujoco.mju_rayGeom(*arguments))
+
+
+# Exports a house as an MJCF file, for MuJoCo without this project.
+
+
+def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = None) -> Path:
+    """Writes `<house>.xml`: the embedded simulator's model of the house and its things.
+
+    Drawers, doors and lids are joints with their travel as range; things are mocap bodies. Nothing
+    collides, as in the embedded simulator.
+
+    Raises:
+        FileError: if a class is not in the catalogue or the file cannot be written.
+    """
+    known = catalogue or default_catalogue()
+    spec = house_spec(house, known)
+    spec.compiler.degree = False
+    for piece in house.furniture:
+        for joint in piece.joints:
+            element = spec.joint(f"{piece.name}/{joint.name}")
+            element.range = [min(0.0, joint.travel), max(0.0, joint.travel)]
+            element.limited = mujoco.mjtLimited.mjLIMITED_TRUE
+    for i, item in enumerate(house.objects):
+        if item.class_name not in known.objects:
+            reason = f"unknown class {item.class_name!r} of {item.name}"
+            raise FileError(house.name, f"objects.{i}.class_name", reason)
+        x, y, z, yaw = item.pose
+        qx, qy, qz, qw = quaternion_from_yaw(yaw)
+        body = spec.worldbody.add_body(
+            name=item.name, pos=[x, y, z], quat=[qw, qx, qy, qz], mocap=True
+        )
+        for part in thing_parts(known.objects[item.class_name], item.size_m, item.color):
+            add_part(body, part, GROUP_THING)
+    spec.compile()
+    path = directory / f"{house.name}.xml"
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        path.write_text(spec.to_xml(), encoding="utf-8")
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    return path

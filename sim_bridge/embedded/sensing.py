@@ -1,25 +1,74 @@
-"""What an agent senses, with the configured noise.
-
-Noise is drawn from the seed, the agent and the step, never from a running stream: observing changes
-nothing and any observation can be repeated.
-"""
+"""What an agent senses, with noise; requests for pictures, and ray casting."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
 from planner.world.agents import CameraMount
 from planner.world.errors import PlannerError
 from planner.world.geometry import FloatArray, Pose, Vec3
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import (
+    CameraFrame,
+    DepthImage,
+    InstanceImage,
+    Intrinsics,
+    Observation,
+    RgbImage,
+)
 from sim_bridge.embedded.entities import Agent
-from sim_bridge.embedded.views import Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.frames import PAN_JOINT, TILT_JOINT
+
+# The request for a picture and its result, whatever the renderer.
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A pinhole camera: `pose` is its optical frame (z forward, y down) in `map`.
+
+    `hidden` is an instance that is left out: the body that carries the camera. Without `instances`
+    no instance ids are rendered, which halves the cost.
+    """
+
+    pose: Pose
+    intrinsics: Intrinsics
+    near_m: float
+    far_m: float
+    hidden: int = -1
+    ceiling: bool = True
+    instances: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Images:
+    """(h, w, 3) uint8 colours, (h, w) float32 metres (0: nothing), (h, w) int32 instances.
+
+    Instances may be all 0 if the view did not request them. Read-only: the images of an unchanged
+    world are reused.
+    """
+
+    rgb: RgbImage
+    depth_m: DepthImage
+    instances: InstanceImage
+
+
+def intrinsics_of(mount: CameraMount) -> Intrinsics:
+    """Square pixels, principal point in the centre (pixel centres at integers)."""
+    focal = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
+    return Intrinsics(
+        width_px=mount.width_px,
+        height_px=mount.height_px,
+        fx_px=focal,
+        fy_px=focal,
+        cx_px=(mount.width_px - 1) / 2,
+        cy_px=(mount.height_px - 1) / 2,
+    )
 
 
 def observation(
@@ -126,3 +175,22 @@ def optical_rotation(pan_rad: float, tilt_rad: float) -> FloatArray:
     down = (-st * cp, -st * sp, -ct)
     forward = (ct * cp, ct * sp, -st)
     return np.array([right, down, forward]).T
+
+
+# Ray casting, which the rules of reach and sight need.
+
+# A hit this near to a point is the point itself.
+NEAR_M = 0.02
+
+
+class Rays(Protocol):
+    """Rays through the current world, in the map frame."""
+
+    def first_hit(self, origin_m: Vec3, towards_m: Vec3) -> tuple[int, float]:
+        """The first instance that a ray hits, and its distance; (-1, inf) for none.
+
+        Agents, what they hold and ceilings are transparent; 0 is structure.
+        """
+
+    def sees(self, origin_m: Vec3, points_m: Iterable[Vec3], instances: frozenset[int]) -> bool:
+        """Whether any point is in view: nothing, or one of `instances`, is hit before it."""

@@ -11,17 +11,18 @@ import numpy as np
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
-from sim_bridge.embedded.encounters import (
+from sim_bridge.embedded.entities import Agent, viewpoints_m
+from sim_bridge.embedded.house_ground import Way, standing_cell
+from sim_bridge.embedded.prediction import (
     CLOSE_M,
     STEP_S,
     TIME_TOLERANCE_S,
     clear_m,
     gap_to_way_m,
+    legs,
+    predicted_heading,
 )
-from sim_bridge.embedded.entities import Agent, viewpoints_m
-from sim_bridge.embedded.house_ground import Way, standing_cell
-from sim_bridge.embedded.prediction import legs, predicted_heading
-from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.sensing import Rays
 from sim_bridge.embedded.world import AGENT_GAP_M, KinematicWorld
 from sim_bridge.stepped import Stage
 

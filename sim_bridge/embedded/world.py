@@ -13,17 +13,16 @@ from dataclasses import replace
 import numpy as np
 
 from planner.world.agents import Body, default_bodies
-from planner.world.appearance import look_of_thing
 from planner.world.catalogue import Catalogue, slice_names
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError
 from planner.world.floor_grid import FloorGrid
-from planner.world.hands import Hand, hand_holding, with_thing
+from planner.world.furnishing import look_of_thing
 from planner.world.house import Furniture, ObjectPlacement
 from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
-from planner.world.vocabulary import Relation, floor_name
+from planner.world.vocabulary import Hand, Relation, floor_name, hand_holding, with_thing
 from sim_bridge.embedded.entities import Agent, Piece, Place, Thing
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import Noise, WorldOptions

@@ -11,7 +11,7 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.observation import CameraFrame, Observation
+from planner.world.observation import CameraFrame, CameraNews, Observation, RobotPicture
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -19,15 +19,15 @@ from planner.world.primitive import (
     PrimitiveResult,
     PrimitiveStatus,
 )
-from planner.world.robot_picture import CameraNews, RobotPicture
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.external.options import ExternalOptions, default_external
 from sim_bridge.external.readings import (
+    ExternalOptions,
     FrameNames,
     Moment,
     RobotListener,
     RobotReadings,
+    default_external,
     moment_at,
     posed_picture,
 )

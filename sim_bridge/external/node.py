@@ -27,18 +27,16 @@ from tf2_msgs.msg import TFMessage
 from planner.ros import qos
 from planner.ros.conversions import point_m
 from planner.ros.guard import GuardedExecutor
-from planner.ros.message_bounds import bounds_of
 from planner.ros.robot_camera import CameraSource, RobotCamera
+from planner.ros.subscriptions import bounds_of
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
-from planner.world.robot_picture import CameraNews
-from sim_bridge.clock_shift import ClockShift
+from planner.world.observation import CameraNews
 from sim_bridge.control import Outcome
 from sim_bridge.external.backend import ExternalBackend
-from sim_bridge.external.options import ExternalOptions, default_external
-from sim_bridge.external.readings import RobotReadings
-from sim_bridge.frame_history import PoseHistory
+from sim_bridge.external.readings import ExternalOptions, RobotReadings, default_external
+from sim_bridge.one_robot import ClockShift, PoseHistory
 
 # Raised by a context that was shut down meanwhile.
 RCL_ERRORS = (

@@ -1,20 +1,22 @@
-"""What was heard from a robot driven by other software, as plain values without ROS.
-
-Stamps are of the robot's clock, receipts of ours. A picture is of the time at which it was taken:
-`moment_at` says where everything was then.
-"""
+"""What was heard from a robot driven by other software, and the settings for hearing it."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from functools import lru_cache
+from typing import Annotated, Literal, Protocol
 
+from pydantic import Field
+
+from planner.world.files import FileModel, read_model
 from planner.world.geometry import Pose
-from planner.world.robot_picture import CameraNews, RobotPicture
+from planner.world.observation import CameraNews, RobotPicture
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
 from sim_bridge.control import Outcome
-from sim_bridge.frame_history import FrameHistory, PoseHistory
+from sim_bridge.one_robot import FrameHistory, PoseHistory
 
 # Once odometry is so far past a picture, all frames of the picture's time have come that will.
 SETTLED_S = 0.1
@@ -163,3 +165,41 @@ class RobotListener(Protocol):
 
     def close(self) -> None:
         """Stops receiving."""
+
+
+# The settings of the backend `external` (config/external.yaml).
+
+Seconds = Annotated[float, Field(gt=0, le=600)]
+
+
+class ExternalOptions(FileModel):
+    """All settings of the backend."""
+
+    version: Literal[1] = 1
+    namespace: Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_/]*$")] = "spot"
+    agent_kind: AgentKind = AgentKind.ROBOT
+    cameras: tuple[Literal["hand"], ...] = ("hand",)
+    map_frame: str = ""
+    odom_in_map: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    transport: Literal["raw", "compressed"] = "raw"
+    silent_after_s: Annotated[float, Field(ge=0.2, le=60)] = 0.7
+    picture_age_s: Annotated[float, Field(gt=0, le=4)] = 2.0
+    triggers: bool = True
+    wait_s: Seconds = 10.0
+    trigger_s: Seconds = 20.0
+
+    @property
+    def frames(self) -> FrameNames:
+        """The robot's frames, which have its name as prefix."""
+        return FrameNames(
+            map=self.map_frame,
+            body=f"{self.namespace}/body",
+            hand=f"{self.namespace}/hand",
+            odometry_in_map=Pose.planar(*self.odom_in_map),
+        )
+
+
+@lru_cache(maxsize=1)
+def default_external() -> ExternalOptions:
+    """The shipped settings."""
+    return read_model(config_dir() / "external.yaml", ExternalOptions)

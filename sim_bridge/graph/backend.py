@@ -1,26 +1,44 @@
-"""The graph world behind the bridge's `Backend` protocol."""
+"""The settings of the backend `graph` (config/graph.yaml)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
+from typing import Literal
 
+from planner.world.agents import is_enclosed, sightings, sightings_of
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
-from planner.world.field_of_view import is_enclosed, sightings, sightings_of
+from planner.world.files import FileModel, read_model
 from planner.world.geometry import Box, Pose, Vec3
-from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.observation import Sighting
 from planner.world.primitive import Primitive
-from sim_bridge.graph.courses import reach_of, stance_after
-from sim_bridge.graph.options import GraphOptions, default_graph_options
+from planner.world.share import config_dir
+from planner.world.vocabulary import held_things
+from sim_bridge.embedded.options import Durations
 from sim_bridge.graph.routines import ABLE, Act, routine
 from sim_bridge.graph.scene import start_of
-from sim_bridge.graph.world import Agent, GraphWorld
-from sim_bridge.pictureless import PicturelessBackend
-from sim_bridge.stepped import Routine
+from sim_bridge.graph.world import Agent, GraphWorld, reach_of, stance_after
+from sim_bridge.stepped import PicturelessBackend, Routine
+
+# The settings of the backend `graph` (config/graph.yaml).
+
+
+class GraphOptions(FileModel):
+    """All settings of the backend."""
+
+    version: Literal[1] = 1
+    durations: Durations = Durations()
+
+
+@lru_cache(maxsize=1)
+def default_graph_options() -> GraphOptions:
+    """The shipped settings."""
+    return read_model(config_dir() / "graph.yaml", GraphOptions)
+
 
 # A minute at 30 Hz.
 MAX_LEAP_STEPS = 1800

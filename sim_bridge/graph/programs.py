@@ -12,10 +12,8 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_model, read_document
 from planner.world.graph_file import HOLDS, Graph, GraphFile, mended_graph
 from planner.world.graph_house import house_of_graph
-from planner.world.hands import held_things
-from planner.world.vocabulary import AgentKind
-from sim_bridge.graph.acting import act
-from sim_bridge.graph.actions import Action, script_action
+from planner.world.vocabulary import AgentKind, held_things
+from sim_bridge.graph.acting import Action, act, script_action
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import GraphWorld
 

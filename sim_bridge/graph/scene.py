@@ -6,22 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from planner.world.appearance import look_of_piece, look_of_thing
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
+from planner.world.floor_grid import Ways
+from planner.world.furnishing import look_of_piece, look_of_thing
 from planner.world.geometry import Pose, Vec3
 from planner.world.graph_file import HOLDS, EdgeKind, GraphNode, label
 from planner.world.graph_house import affordances_of
-from planner.world.hands import Hands
 from planner.world.house import Furniture, House, ObjectPlacement
-from planner.world.look import UNKNOWN_LOOK, Look
 from planner.world.receptacle import known_shape
-from planner.world.room_ways import Ways
+from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.state import EntityState
 from planner.world.states import default_states
 from planner.world.vocabulary import (
     EntityKind,
+    Hands,
     Relation,
     floor_name,
 )

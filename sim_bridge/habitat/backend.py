@@ -1,9 +1,14 @@
-"""habitat-sim behind the bridge's `Backend` protocol."""
+"""A cache of houses written for habitat-sim."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -11,22 +16,21 @@ import numpy as np
 from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
-from planner.world.errors import PlannerError
-from planner.world.house import House
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import FileModel
+from planner.world.house import House, house_json
 from planner.world.observation import CameraFrame, Sighting
 from planner.world.primitive import Capabilities, Primitive, PrimitiveCode
-from planner.world.state_skills import default_state_skills
+from planner.world.states import default_state_skills
 from sim_bridge.backend import Handle
 from sim_bridge.embedded.kinematic import KinematicBackend
-from sim_bridge.embedded.views import Images, View
+from sim_bridge.embedded.sensing import Images, View
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
 from sim_bridge.habitat.dataset.records import HabitatDataset
-from sim_bridge.habitat.dataset.writer import read_dataset
-from sim_bridge.habitat.ground import NavMeshGround
-from sim_bridge.habitat.houses import write_house_dataset
-from sim_bridge.habitat.models import read_models
-from sim_bridge.habitat.options import HabitatOptions, default_options
+from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
+from sim_bridge.habitat.footprints import NavMeshGround
+from sim_bridge.habitat.options import HabitatOptions, default_options, read_models
 from sim_bridge.habitat.process import (
     WORKER,
     HabitatError,
@@ -36,6 +40,71 @@ from sim_bridge.habitat.process import (
     interpreter,
 )
 from sim_bridge.habitat.scene import HabitatScene, Sandbox, lenses_of, memory_bytes
+
+# A cache of houses written for habitat-sim.
+
+
+def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> HabitatDataset:
+    """A house's dataset in the cache, written if it is not there.
+
+    Identified by everything it was made from; an incomplete one is written again. Things are left
+    out, as episodes bring their own.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    layout = house.layout
+    key = hashlib.sha256()
+    key.update(house_json(layout).encode())
+    key.update(_looks(catalogue).encode())
+    folder = _cache(cache)
+    directory = folder / f"{house.name}-{key.hexdigest()[:16]}"
+    try:
+        return read_dataset(directory, layout)
+    except FileError:
+        pass
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+    try:
+        export_habitat(layout, draft, catalogue)
+        shutil.rmtree(directory, ignore_errors=True)
+        try:
+            draft.rename(directory)
+        except OSError:
+            # Another bridge has just written the same.
+            shutil.rmtree(draft, ignore_errors=True)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    return read_dataset(directory, layout)
+
+
+def _cache(named: str) -> Path:
+    if named:
+        return Path(named)
+    home = os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser()
+    return Path(home) / "planner" / "habitat"
+
+
+@lru_cache(maxsize=4)
+def _looks(catalogue: Catalogue) -> str:
+    """A digest of everything else that the files depend on: appearance and code."""
+    models: Iterable[FileModel] = (
+        *catalogue.rooms.values(),
+        *catalogue.objects.values(),
+        *default_bodies().values(),
+    )
+    digest = hashlib.sha256()
+    here = Path(__file__).parent
+    for writer in (here / "footprints.py", *sorted((here / "dataset").glob("*.py"))):
+        digest.update(writer.read_bytes())
+    for model in models:
+        digest.update(model.model_dump_json().encode())
+    return digest.hexdigest()
+
 
 _MAX_CACHED_HOUSES = 16
 
@@ -140,7 +209,7 @@ class HabitatBackend(KinematicBackend):
         return known
 
     def drawn_from(self) -> str:
-        """See `sim_bridge.drawn_from.DrawsModels`."""
+        """See `sim_bridge.geometry.DrawsModels`."""
         return self._synced_scene().drawn_from
 
     # habitat-sim

@@ -19,15 +19,14 @@ from planner.world.geometry import FloatArray, Pose, Vec3, quaternion_from_matri
 from planner.world.house import ObjectPlacement
 from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.embedded.entities import Thing
-from sim_bridge.embedded.rays import NEAR_M
-from sim_bridge.embedded.views import Images, View, intrinsics_of
+from sim_bridge.embedded.sensing import NEAR_M, Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
-from sim_bridge.habitat.dataset.axes import to_habitat
 from sim_bridge.habitat.dataset.foreign import is_foreign
+from sim_bridge.habitat.dataset.meshes import to_habitat
 from sim_bridge.habitat.dataset.records import HabitatDataset, Template
 from sim_bridge.habitat.dataset.writer import export_bodies, export_things
-from sim_bridge.habitat.models import Models
+from sim_bridge.habitat.options import Models
 from sim_bridge.habitat.process import HabitatError, HabitatProcess
 from sim_bridge.habitat.worker import Pictures, picture_bytes
 

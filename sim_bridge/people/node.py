@@ -10,14 +10,14 @@ from rclpy.node import Node
 
 from planner.ros import qos
 from planner.ros.conversions import header, point_m, pose_message
-from planner.ros.message_bounds import bounds_of
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.guard import SafePublisher
+from planner.ros.subscriptions import bounds_of
 from planner.world import topics
 from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
 from sim_bridge.pacing import Periodic
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.people import FRAME
+from sim_bridge.safety.verdicts import FRAME
 
 TOPIC = topics.PEOPLE
 RATE_HZ = 10.0

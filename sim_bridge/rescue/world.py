@@ -9,10 +9,19 @@ from dataclasses import dataclass, field
 
 from planner.world.errors import PlannerError
 from sim_bridge.rescue import acting
-from sim_bridge.rescue.actions import Action, ActionResult, Verb
-from sim_bridge.rescue.fire import Fire, Supply
-from sim_bridge.rescue.grid import NEAR, SIZE, Cell, away, is_inside
-from sim_bridge.rescue.scenes import FireRecord, PersonRecord, Scene
+from sim_bridge.rescue.acting import Action, ActionResult, Verb
+from sim_bridge.rescue.scenes import (
+    NEAR,
+    SIZE,
+    Cell,
+    Fire,
+    FireRecord,
+    PersonRecord,
+    Scene,
+    Supply,
+    away,
+    is_inside,
+)
 
 # The names of agents in LLaMAR's prompts, and one more for its sixth place.
 AGENT_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Finn")

@@ -30,20 +30,16 @@ from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.map_model import MapModel
-from sim_bridge.one_robot import OneRobot
-from sim_bridge.refusals import refusal_of
-from sim_bridge.ros.arm import carry
-from sim_bridge.ros.driving import WALKING
+from sim_bridge.one_robot import Ended, OneRobot, Routine, Stage
+from sim_bridge.requests import refusal_of
+from sim_bridge.ros.driving import WALKING, Held, carry
 from sim_bridge.ros.handling import routine
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import CAMERA, RosOptions, default_ros
 from sim_bridge.ros.port import RobotPort
-from sim_bridge.ros.robot import Held
 from sim_bridge.ros.senses import Senses, check_map
-from sim_bridge.routine import Ended, Routine, Stage
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit
-from sim_bridge.safety.options import SafetyOptions, default_safety
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, SafetyOptions, default_safety
 
 DEFAULT_TIMEOUT_S = 180.0
 STARTING = "starting"

@@ -11,23 +11,30 @@ from planner.world.house import Joint
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.entities import Piece
-from sim_bridge.ros.answers import explain
-from sim_bridge.ros.arm import (
+from sim_bridge.one_robot import Ended, Motion, Routine, Stage, success
+from sim_bridge.ros.driving import (
     LOOSE_RAD,
+    Held,
+    Robot,
     arm_now,
     aside,
+    beside,
     carry,
+    drive_to,
+    finish,
+    gaze,
     grip,
     let_go,
+    look,
+    navigate,
     opening_m,
+    picture,
     reach,
     straight,
     withdraw,
 )
-from sim_bridge.ros.driving import beside, drive_to, gaze, look, navigate, picture
 from sim_bridge.ros.grasps import Grasp, Standing, grasps_for, standing_at, towards
-from sim_bridge.ros.robot import Held, Robot, finish
-from sim_bridge.routine import Ended, Motion, Routine, Stage, success
+from sim_bridge.ros.port import explain
 
 ABOVE_M = 0.12
 DROP_M = 0.01

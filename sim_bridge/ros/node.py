@@ -34,9 +34,9 @@ from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from planner.ros import qos
-from planner.ros.checked_subscription import listen
 from planner.ros.conversions import point_m, pose_message, pose_record
 from planner.ros.robot_camera import CameraSource
+from planner.ros.subscriptions import listen
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from sim_bridge.external.node import RobotEar, RobotTopics

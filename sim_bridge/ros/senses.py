@@ -13,8 +13,7 @@ from scipy import ndimage
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
-from planner.world.observation import CameraFrame, Observation
-from planner.world.robot_picture import CameraNews, RobotPicture
+from planner.world.observation import CameraFrame, CameraNews, Observation, RobotPicture
 from sim_bridge.external.readings import (
     FrameNames,
     Moment,

@@ -22,10 +22,9 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
-from sim_bridge.safety.answers import Answers, Effects
-from sim_bridge.safety.approvals import ARM, Approvals
+from sim_bridge.safety.approvals import ARM, Approvals, Ending, Question, Questions
 from sim_bridge.safety.attendance import LOCAL_EXECUTIVE, Attendance, Heartbeat
-from sim_bridge.safety.guard import Entry, Guard, Mode, not_allowed
+from sim_bridge.safety.guard import Concern, Entry, Guard, Mode, Order, Watch, not_allowed
 from sim_bridge.safety.health import (
     Health,
     Lease,
@@ -33,16 +32,18 @@ from sim_bridge.safety.health import (
     Supervised,
     unsupervised_methods,
 )
-from sim_bridge.safety.home import HomeAction, begin_way, why_not_home
-from sim_bridge.safety.options import SafetyOptions, default_safety
-from sim_bridge.safety.order_executor import OrderExecutor
-from sim_bridge.safety.orders import Order
-from sim_bridge.safety.people import People
-from sim_bridge.safety.questions import Ending, Question, Questions
-from sim_bridge.safety.rest import put_to_rest, what_rests
-from sim_bridge.safety.rules import Rule
-from sim_bridge.safety.verdicts import Verdicts
-from sim_bridge.safety.watch import Concern, Watch
+from sim_bridge.safety.options import Rule, SafetyOptions, default_safety
+from sim_bridge.safety.order_executor import (
+    Answers,
+    Effects,
+    HomeAction,
+    OrderExecutor,
+    begin_way,
+    put_to_rest,
+    what_rests,
+    why_not_home,
+)
+from sim_bridge.safety.verdicts import People, Verdicts
 
 MAX_RECEIPTS = 1000
 # To take the lease by force, a person must have been shown its owner within this time.

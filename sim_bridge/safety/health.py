@@ -10,8 +10,7 @@ from typing import Protocol, runtime_checkable
 
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, SafetyOptions
 
 
 class Lease(StrEnum):

@@ -6,11 +6,10 @@ from pathlib import Path
 
 from rclpy.node import Node
 
-from planner.ros import images, parameters
+from planner.ros import conversions, parameters
 from planner.world.files import read_model
 from sim_bridge.agent.node import Sensing
-from sim_bridge.pacing import IdleTime, Pace, TimeMode
-from sim_bridge.priority import MIN_NICE
+from sim_bridge.pacing import MIN_NICE, IdleTime, Pace, TimeMode
 from sim_bridge.safety.options import SafetyOptions, default_safety
 
 
@@ -71,7 +70,7 @@ def declare_sensing(node: Node) -> Sensing:
         "depth_encoding",
         "32FC1",
         "32FC1 in metres or 16UC1 in millimetres",
-        choices=images.DEPTH_ENCODINGS,
+        choices=conversions.DEPTH_ENCODINGS,
     )
     return Sensing(cameras, camera_hz, still_hz, encoding)
 

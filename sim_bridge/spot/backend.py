@@ -29,32 +29,25 @@ from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.options import default_options
 from sim_bridge.map_model import MapModel
-from sim_bridge.one_robot import OneRobot
-from sim_bridge.refusals import refusal_of
-from sim_bridge.routine import Routine
+from sim_bridge.one_robot import OneRobot, Routine
+from sim_bridge.requests import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
-from sim_bridge.safety.options import EstopMode, SafetyOptions, Timeouts, default_safety
-from sim_bridge.safety.rules import Rule
-from sim_bridge.spot.address import RobotAddress, resolve_address
-from sim_bridge.spot.body import BodyState, optical_of
-from sim_bridge.spot.cameras import Cameras
-from sim_bridge.spot.docking import before_dock, off_dock, onto_dock
-from sim_bridge.spot.emulator.clock import SteppedClock
+from sim_bridge.safety.options import EstopMode, Rule, SafetyOptions, Timeouts, default_safety
+from sim_bridge.spot.connection import RobotAddress, resolve_address
+from sim_bridge.spot.convert import BodyState, optical_of
 from sim_bridge.spot.emulator.faults import FaultScript
+from sim_bridge.spot.emulator.machine import SteppedClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.estop import EstopProcess
-from sim_bridge.spot.graph_link import GraphLink
-from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import read_annotated
 from sim_bridge.spot.link import SpotLink
-from sim_bridge.spot.localisation import Localisation
-from sim_bridge.spot.motion import Motion
+from sim_bridge.spot.localisation import GraphLink, Localisation, read_graph
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.permit import Permit
-from sim_bridge.spot.picture import Picture
-from sim_bridge.spot.routines import routine
+from sim_bridge.spot.picture import Cameras, Picture
+from sim_bridge.spot.routines import before_dock, off_dock, onto_dock, routine
 from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
-from sim_bridge.spot.workers import WorkerThreads
+from sim_bridge.spot.workers import Motion, WorkerThreads
 
 DEFAULT_TIMEOUT_S = 120.0
 # Round trips up to this long need no lower speed.

@@ -12,7 +12,7 @@ from typing import IO
 from planner.world.errors import PlannerError
 from sim_bridge.control import Command
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.address import RobotAddress
+from sim_bridge.spot.connection import RobotAddress
 
 # Importing the SDK takes long on a busy machine; nothing moves before it has answered.
 START_S = 60.0

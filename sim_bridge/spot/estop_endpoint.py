@@ -43,8 +43,7 @@ def main() -> int:
 def _set_up(safety: SafetyOptions) -> tuple[Any, float]:
     from bosdyn.client.estop import EstopClient, EstopEndpoint, MotorsOnError
 
-    from sim_bridge.spot.address import resolve_address
-    from sim_bridge.spot.advice import SDK_ERRORS, explain
+    from sim_bridge.spot.connection import SDK_ERRORS, explain, resolve_address
     from sim_bridge.spot.link import SpotLink
 
     link = SpotLink(resolve_address("", 443, ""), safety, time.time)
@@ -102,7 +101,7 @@ class _Watch:
         return True
 
     def _check_in(self) -> str:
-        from sim_bridge.spot.advice import SDK_ERRORS, explain
+        from sim_bridge.spot.connection import SDK_ERRORS, explain
 
         silent = time.monotonic() - self._heard_s > SILENT_S
         level = "gentle" if silent and self._wanted == "allow" else self._wanted
@@ -115,7 +114,7 @@ class _Watch:
 
     def _leave(self) -> None:
         """Lets the robot come to rest, then removes the endpoint, which is refused before."""
-        from sim_bridge.spot.advice import SDK_ERRORS
+        from sim_bridge.spot.connection import SDK_ERRORS
 
         if self._wanted == "allow":
             self._wanted = "gentle"

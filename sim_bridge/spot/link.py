@@ -37,14 +37,17 @@ from bosdyn.client.world_object import WorldObjectClient
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.spot.address import RobotAddress
-from sim_bridge.spot.advice import LINK_ERRORS, SDK_ERRORS
-from sim_bridge.spot.connection import Channel, Connection
+from sim_bridge.spot.connection import LINK_ERRORS, SDK_ERRORS, Channel, Connection, RobotAddress
 from sim_bridge.spot.convert import seconds_of
-from sim_bridge.spot.keepalive_policy import KeepalivePolicy
-from sim_bridge.spot.lease_book import LeaseEntry, body_entry, overtaken
-from sim_bridge.spot.permit import Permit, WithdrawnError
-from sim_bridge.spot.robot_clock import establish
+from sim_bridge.spot.permit import (
+    KeepalivePolicy,
+    LeaseEntry,
+    Permit,
+    WithdrawnError,
+    body_entry,
+    establish,
+    overtaken,
+)
 
 CLIENT_NAME = "planner-bridge"
 # The robot rejects expired commands, which would end a motion that should only pause.
@@ -584,10 +587,8 @@ class SpotLink:
     def withdraw_fault(self, name: str) -> None:
         """Clears it again."""
         timeout = self._safety.timeouts.command_s
-        self.call(
-            lambda: self._faults.clear_service_fault(_fault_id(name), timeout=timeout),
-            Channel.LEASE,
-        )
+        fault = _fault_id(name)
+        self.call(lambda: self._faults.clear_service_fault(fault, timeout=timeout), Channel.LEASE)
 
     def clear_fault(self, number: int) -> None:
         """Clears one behaviour fault."""

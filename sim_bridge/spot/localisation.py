@@ -1,20 +1,290 @@
-"""The odometry frame in the map: by GraphNav, or by the markers of the layout."""
+"""Where the robot is and may go: GraphNav maps, markers, and no-go regions."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from bosdyn.api import world_object_pb2
+import shapely
+from bosdyn.api import geometry_pb2, world_object_pb2
+from bosdyn.api.graph_nav import graph_nav_pb2, map_pb2, nav_pb2
+from bosdyn.client.graph_nav import GraphNavClient
+from bosdyn.client.world_object import WorldObjectClient
+from google.protobuf.message import DecodeError
+from shapely.geometry import LineString
 
-from planner.world.errors import PlannerError
-from planner.world.geometry import Pose
-from sim_bridge.spot.convert import pose_in
-from sim_bridge.spot.graph_link import GraphLink
-from sim_bridge.spot.layout import Fiducial
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import read_bytes
+from planner.world.geometry import Pose, Vec3
+from sim_bridge.safety.options import KeepOut, SafetyOptions, Timeouts, Zone
+from sim_bridge.spot.connection import SDK_ERRORS, Channel, explain
+from sim_bridge.spot.convert import pose_in, pose_message, pose_of, set_stamp
+from sim_bridge.spot.layout import MOST_OFF_M, Fiducial, Pair, align, contradiction, name_markers
 from sim_bridge.spot.link import SpotLink
-from sim_bridge.spot.marker_fit import MOST_OFF_M, Pair, align, contradiction, name_markers
+
+# A recorded GraphNav map: its files, its frame, and the nearest waypoint.
+
+# Uncertainty of an anchored marker together with that of the tape measure.
+_ANCHORED_M, _ANCHORED_RAD = 0.05, 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class GraphMap:
+    """A map in a folder as the tablet and the SDK write it: `graph`, and folders of snapshots.
+
+    `waypoints` are poses in the map; `seed_in_map` is the anchoring's frame there.
+    """
+
+    folder: Path
+    graph: Any
+    seed_in_map: Pose
+    waypoints: dict[str, Pose]
+
+    def nearest(self, point_m: Vec3) -> tuple[str, float]:
+        """The waypoint nearest to a point of the map, on the ground, and its distance."""
+        gaps = {w: math.dist(p.position_m[:2], point_m[:2]) for w, p in self.waypoints.items()}
+        best = min(gaps, key=lambda name: (gaps[name], name))
+        return best, gaps[best]
+
+    @property
+    def markers(self) -> dict[str, Pose]:
+        """The frames of its markers in the map, by their names."""
+        return {
+            each.id: self.seed_in_map.compose(pose_of(each.seed_tform_object))
+            for each in self.graph.anchoring.objects
+        }
+
+    @property
+    def edges_m(self) -> list[tuple[tuple[float, float], tuple[float, float]]]:
+        """The ends of each edge on the ground of the map."""
+        place = {name: pose.position_m[:2] for name, pose in self.waypoints.items()}
+        return [
+            (place[edge.id.from_waypoint], place[edge.id.to_waypoint]) for edge in self.graph.edges
+        ]
+
+    def snapshots(self) -> Iterator[tuple[str, Any]]:
+        """Each snapshot with its kind, waypoint or edge.
+
+        Raises:
+            FileError: if one is missing or damaged.
+        """
+        for waypoint in self.graph.waypoints:
+            if waypoint.snapshot_id:
+                path = self.folder / "waypoint_snapshots" / waypoint.snapshot_id
+                yield "waypoint", _parse(path, map_pb2.WaypointSnapshot)
+        for edge in self.graph.edges:
+            if edge.snapshot_id:
+                path = self.folder / "edge_snapshots" / edge.snapshot_id
+                yield "edge", _parse(path, map_pb2.EdgeSnapshot)
+
+
+def read_graph(
+    folder: Path, fiducials: Sequence[Fiducial], zones: Sequence[Zone], margin_m: float
+) -> GraphMap:
+    """Reads a map and aligns it with the layout by all their common markers.
+
+    Raises:
+        FileError: if it cannot be read, has no anchoring, shares no marker with the layout or
+            contradicts it, goes over stairs (rule 10) or past a keep-out zone (rule 11).
+    """
+    path = folder / "graph"
+    graph = _parse(path, map_pb2.Graph)
+    if not graph.waypoints:
+        raise FileError(path, "waypoints", "the map has none")
+    seed = _seed_in_map(path, graph, fiducials)
+    places = {
+        anchor.id: seed.compose(pose_of(anchor.seed_tform_waypoint))
+        for anchor in graph.anchoring.anchors
+    }
+    for index, waypoint in enumerate(graph.waypoints):
+        if waypoint.id not in places:
+            raise FileError(
+                path,
+                f"waypoints.{index}",
+                f"{waypoint.id} has no anchor; run the anchoring optimization on the tablet",
+            )
+    _check_edges(path, graph, places, zones, margin_m)
+    return GraphMap(folder, graph, seed, places)
+
+
+def _seed_in_map(path: Path, graph: Any, fiducials: Sequence[Fiducial]) -> Pose:
+    known = {str(fiducial.tag): fiducial for fiducial in fiducials}
+    pairs = [
+        Pair(
+            known[each.id].tag,
+            pose_of(each.seed_tform_object),
+            known[each.id].in_map,
+            _ANCHORED_M,
+            _ANCHORED_RAD,
+        )
+        for each in graph.anchoring.objects
+        if each.id in known
+    ]
+    text = contradiction(pairs)
+    if text:
+        raise FileError(path, "anchoring.objects", text)
+    seed = align(pairs)
+    if seed is not None:
+        return seed
+    if pairs:
+        text = f"{name_markers(pairs)} of the map lies flat, so that its direction is unknown"
+        raise FileError(path, "anchoring.objects", text)
+    wanted = ", ".join(sorted(known)) or "none"
+    seen = ", ".join(sorted(a.id for a in graph.anchoring.objects)) or "none"
+    raise FileError(
+        path,
+        "anchoring.objects",
+        f"the map's markers ({seen}) are none of the layout's ({wanted}); record the map where it "
+        "sees one of them, and run the anchoring optimization",
+    )
+
+
+def _check_edges(
+    path: Path, graph: Any, places: dict[str, Pose], zones: Sequence[Zone], margin_m: float
+) -> None:
+    stairs = map_pb2.AnnotationState.Value("ANNOTATION_STATE_SET")
+    for index, edge in enumerate(graph.edges):
+        name = f"edges.{index}"
+        ends = (edge.id.from_waypoint, edge.id.to_waypoint)
+        if not all(end in places for end in ends):
+            raise FileError(path, name, f"{ends[0]} to {ends[1]}: no such waypoint")
+        if edge.annotations.stairs.state == stairs:
+            raise FileError(path, name, "it goes over stairs, which are prohibited (rule 10)")
+        line = LineString([places[end].position_m[:2] for end in ends])
+        for zone in zones:
+            if line.distance(zone.shape) < margin_m:
+                raise FileError(
+                    path,
+                    name,
+                    f"it passes the keep-out zone {zone.name!r} (rule 11); delete the edge from "
+                    "the map, or record one that keeps away",
+                )
+
+
+def _parse(path: Path, kind: Any) -> Any:
+    try:
+        return kind.FromString(read_bytes(path))
+    except DecodeError:
+        raise FileError(path, "", f"is no {kind.DESCRIPTOR.name} of GraphNav") from None
+
+
+# GraphNav through the SDK: uploads the map, localises by a marker, and navigates.
+
+
+class GraphLink:
+    """One map on one robot. Every walk ends by itself unless it is extended (rule 1)."""
+
+    def __init__(self, link: SpotLink, graph: GraphMap, safety: SafetyOptions) -> None:
+        self._link, self.map, self._safety = link, graph, safety
+        self._client = link.client(GraphNavClient, Channel.MOTION)
+        self._finder = link.client(GraphNavClient, Channel.STATE)
+
+    def prepare(self) -> None:
+        """Uploads the map if the robot has another one or none, and localises the robot in it.
+
+        Needs the lease; moves nothing.
+
+        Raises:
+            PlannerError: if the robot rejects the map or cannot localise.
+        """
+        timeout = self._safety.timeouts.upload_s
+        try:
+            there = self._call(lambda: self._client.download_graph(timeout=timeout))
+            if {w.id for w in there.waypoints} != set(self.map.waypoints):
+                self._upload(timeout)
+            self._localize()
+        except SDK_ERRORS as error:
+            raise PlannerError(f"spot: the map {self.map.folder}: {explain(error)}") from error
+
+    def _call(self, call: Callable[[], Any]) -> Any:
+        return self._link.call(call, Channel.MOTION)
+
+    def _upload(self, timeout: float) -> None:
+        client, lease = self._client, self._link.body_lease
+        self._call(lambda: client.clear_graph(lease=lease(), timeout=timeout))
+        response = self._call(
+            lambda: client.upload_graph(lease=lease(), graph=self.map.graph, timeout=timeout)
+        )
+        unknown_ids = {*response.unknown_waypoint_snapshot_ids, *response.unknown_edge_snapshot_ids}
+        for kind, snapshot in self.map.snapshots():
+            if snapshot.id not in unknown_ids:
+                continue
+            send = (
+                client.upload_waypoint_snapshot
+                if kind == "waypoint"
+                else client.upload_edge_snapshot
+            )
+            self._call(partial(send, snapshot, lease=lease(), timeout=timeout))
+
+    def _localize(self) -> None:
+        body = pose_in(self._link.state().kinematic_state.transforms_snapshot, "odom", "body")
+        nearest = graph_nav_pb2.SetLocalizationRequest.FIDUCIAL_INIT_NEAREST
+        timeout = self._safety.timeouts.upload_s
+        try:
+            self._call(
+                lambda: self._client.set_localization(
+                    initial_guess_localization=nav_pb2.Localization(),
+                    ko_tform_body=pose_message(body),
+                    fiducial_init=nearest,
+                    timeout=timeout,
+                )
+            )
+        except SDK_ERRORS as error:
+            raise PlannerError(
+                f"spot: it does not find itself in the map {self.map.folder} ({explain(error)}); "
+                "put it where it sees a marker of the map, and claim it again"
+            ) from error
+
+    def odom_in_map(self) -> Pose | None:
+        """The odometry frame in our map according to GraphNav; None while it is lost."""
+        timeout = self._safety.timeouts.state_s
+        response = self._link.call(lambda: self._finder.get_localization_state(timeout=timeout))
+        if not response.localization.waypoint_id:
+            return None
+        body = self.map.seed_in_map.compose(pose_of(response.localization.seed_tform_body))
+        in_odom = pose_in(response.robot_kinematics.transforms_snapshot, "odom", "body")
+        return body.compose(in_odom.inverse())
+
+    def walk(self, waypoint: str, number: int | None) -> int:
+        """Walks to a waypoint, or extends the walk with this number; returns its number."""
+        limit, timeout = self._link.limit, self._safety.timeouts.command_s
+        speed = geometry_pb2.Vec2(x=limit.linear_m_s, y=limit.linear_m_s)
+        back = geometry_pb2.Vec2(x=-limit.linear_m_s, y=-limit.linear_m_s)
+        turn = limit.angular_rad_s
+        params = GraphNavClient.generate_travel_params(
+            max_distance=0.3,
+            max_yaw=3.2,
+            velocity_limit=geometry_pb2.SE2VelocityLimit(
+                max_vel=geometry_pb2.SE2Velocity(linear=speed, angular=turn),
+                min_vel=geometry_pb2.SE2Velocity(linear=back, angular=-turn),
+            ),
+        )
+        return int(
+            self._link.send(
+                lambda lease: self._client.navigate_to(
+                    waypoint,
+                    self._link.walk_ttl_s,
+                    travel_params=params,
+                    leases=[lease],
+                    timesync_endpoint=self._link.sync,
+                    command_id=number,
+                    timeout=timeout,
+                )
+            )
+        )
+
+    def status(self, number: int) -> str:
+        """The status of a walk, by the SDK's name."""
+        timeout = self._safety.timeouts.command_s
+        response: Any = self._call(
+            lambda: self._client.navigation_feedback(number, timeout=timeout)
+        )
+        return str(graph_nav_pb2.NavigationFeedbackResponse.Status.Name(response.status))
+
 
 LOCALISE_S = 2.0
 # The robot lists a marker for 15 s after it was last detected.
@@ -157,3 +427,57 @@ def _frame_of(marker: Any) -> tuple[str, bool]:
         if status == _STATUS.STATUS_AMBIGUOUS:
             return frame, False
     return "", False
+
+
+# Keep-out zones as no-go regions of the robot's own planner.
+
+LIFETIME_S = 15.0
+RENEW_S = 5.0
+_ACTIONS = world_object_pb2.MutateWorldObjectRequest
+
+
+class NoGoRegions:
+    """The zones of config/safety.yaml on the robot, which drops them with the client's session.
+
+    A region is the smallest rectangle around a zone, without the margin, which the robot's own
+    obstacle padding adds. They are an aid only: the gate stops the robot in any case.
+    """
+
+    def __init__(self, link: SpotLink, keep_out: KeepOut, timeouts: Timeouts) -> None:
+        self._link, self._zones, self._timeout_s = link, keep_out.zones, timeouts.command_s
+        self._client = link.client(WorldObjectClient)
+        self._numbers: dict[str, int] = {}
+
+    def renew(self, odom_in_map: Pose) -> None:
+        """Sends all zones, in the current odometry frame."""
+        for zone in self._zones:
+            wanted = self._region(zone, odom_in_map)
+            number = self._numbers.get(zone.name)
+            if number is not None:
+                wanted.id = number
+            action = _ACTIONS.ACTION_ADD if number is None else _ACTIONS.ACTION_CHANGE
+            request = _ACTIONS(mutation=_ACTIONS.Mutation(action=action, object=wanted))
+            # The robot has dropped it: it is sent as new the next time.
+            self._numbers.pop(zone.name, None)
+            send = partial(self._client.mutate_world_objects, request, timeout=self._timeout_s)
+            response = self._link.call(send)
+            self._numbers[zone.name] = int(response.mutated_object_id)
+
+    @staticmethod
+    def _region(zone: Zone, odom_in_map: Pose) -> Any:
+        corners = shapely.get_coordinates(zone.shape.minimum_rotated_rectangle)[:4].tolist()
+        (x0, y0), (x1, y1), (x2, y2) = corners[:3]
+        middle = Pose.planar((x0 + x2) / 2, (y0 + y2) / 2, math.atan2(y1 - y0, x1 - x0))
+        size = geometry_pb2.Vec2(x=math.dist((x0, y0), (x1, y1)), y=math.dist((x1, y1), (x2, y2)))
+        region = world_object_pb2.NoGoRegionProperties(
+            box=geometry_pb2.Box2WithFrame(
+                box=geometry_pb2.Box2(size=size),
+                frame_name="odom",
+                frame_name_tform_box=pose_message(odom_in_map.inverse().compose(middle)),
+            )
+        )
+        shown = world_object_pb2.WorldObject(
+            name=f"keep-out {zone.name}", nogo_region_properties=region
+        )
+        set_stamp(shown.object_lifetime, LIFETIME_S)
+        return shown

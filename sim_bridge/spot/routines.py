@@ -1,21 +1,216 @@
-"""Primitives as routines: each yields between ticks; its commands expire by themselves."""
+"""Primitives as routines: walking, docking and handling, each yielding between ticks."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Generator
 from contextlib import suppress
+from typing import Protocol
 
-from planner.world.geometry import Pose, Vec3, rounded_m
+from planner.world.agents import Body
+from planner.world.geometry import Pose, Vec3, rounded_m, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.manipulation import RefusalError
-from sim_bridge.routine import Check, Ended, Motion, Routine, Stage, success
-from sim_bridge.spot.advice import LINK_ERRORS
-from sim_bridge.spot.body import hand_before_body
+from sim_bridge.map_model import MapModel
+from sim_bridge.one_robot import Check, Ended, Motion, Routine, Stage, success
+from sim_bridge.safety.options import SafetyOptions
+from sim_bridge.spot.connection import LATE_ERRORS, LINK_ERRORS
+from sim_bridge.spot.convert import BodyState, hand_before_body
+from sim_bridge.spot.link import SpotLink
+from sim_bridge.spot.localisation import GraphLink
+from sim_bridge.spot.options import Dock, SpotOptions
+from sim_bridge.spot.permit import WithdrawnError
 from sim_bridge.spot.picture import Picture, distance_m
-from sim_bridge.spot.robot import Robot
-from sim_bridge.spot.walking import bearing, navigate, turn
+
+# The robot's interface for routines.
+
+
+class Robot(Protocol):
+    """The backend as seen by routines."""
+
+    @property
+    def link(self) -> SpotLink:
+        """The connection."""
+
+    @property
+    def options(self) -> SpotOptions:
+        """The backend's settings."""
+
+    @property
+    def safety(self) -> SafetyOptions:
+        """The parameters of the safety rules."""
+
+    @property
+    def map(self) -> MapModel:
+        """The layout."""
+
+    @property
+    def graph(self) -> GraphLink | None:
+        """The recorded map, if configured."""
+
+    @property
+    def physique(self) -> Body:
+        """The dimensions of its body."""
+
+    @property
+    def state(self) -> BodyState:
+        """Its last known state."""
+
+    @property
+    def base(self) -> Pose:
+        """`base_link` in the map."""
+
+    def clock_s(self) -> float:
+        """The clock of commands' end times."""
+
+    def to_odom(self, pose: Pose) -> Pose:
+        """A pose of the map in the odometry frame."""
+
+    def look(self) -> Picture:
+        """Takes a picture with the hand camera.
+
+        Raises:
+            PlannerError: if there is none.
+        """
+
+
+# Walking as a routine: expiring goals, sent repeatedly.
+
+# Phases in which a robot only walks.
+WALKING, ALONG_MAP = "walking", "walking along the map"
+PHASES = frozenset({WALKING, ALONG_MAP})
+NEAR_M, NEAR_RAD = 0.1, 0.1
+EXACT_M, EXACT_RAD = 1e-3, 2e-3
+SLOW_M_S = 0.02
+STUCK_S = 20.0
+# Minimum gain, metres, to use the recorded map.
+GRAPH_SAVES_M = 2.0
+SETTLE_S = 1.0
+FACING_RAD = 0.02
+
+
+def bearing(base: Pose, point_m: Vec3) -> float:
+    """The yaw from a pose to a point; the pose's own if they coincide."""
+    dx, dy = point_m[0] - base.position_m[0], point_m[1] - base.position_m[1]
+    return base.yaw_rad if math.hypot(dx, dy) < 0.05 else math.atan2(dy, dx)
+
+
+def navigate(
+    robot: Robot, primitive: Primitive, target_m: Vec3, stow: Callable[[Robot], Motion]
+) -> Routine:
+    """Walks to where a target is within reach, after stowing the arm by `stow`."""
+    way = robot.map.way(robot.base, target_m, primitive.standoff_m)
+    if isinstance(way, PrimitiveResult):
+        return way
+    yield from stow(robot)
+    if (yield from _along_graph(robot, way[-1])):
+        # The recorded route ends near the goal; the rest is planned in the layout.
+        way = robot.map.way(robot.base, target_m, primitive.standoff_m)
+        if isinstance(way, PrimitiveResult):
+            return way
+    for index, (x, y) in enumerate(way):
+        progress = index / len(way)
+        base = robot.base
+        if math.dist(base.position_m[:2], (x, y)) < EXACT_M:
+            continue
+        heading = bearing(base, (x, y, 0.0))
+        yield from _go(robot, Pose.planar(*base.position_m[:2], heading), progress)
+        yield from _go(robot, Pose.planar(x, y, heading), progress)
+    heading = primitive.heading_rad
+    if math.isnan(heading):
+        heading = bearing(robot.base, target_m)
+    yield from turn(robot, heading)
+    gap = math.dist(robot.base.position_m[:2], target_m[:2])
+    return success("arrived", distance_m=f"{gap:.2f}")
+
+
+def _along_graph(robot: Robot, goal: tuple[float, float]) -> Check:
+    """Walks along a recorded map to the waypoint nearest to a goal; False if not worth it."""
+    graph = robot.graph
+    if graph is None:
+        return False
+    waypoint, left_m = graph.map.nearest((*goal, 0.0))
+    here_m = math.dist(robot.base.position_m[:2], goal)
+    if here_m - left_m < GRAPH_SAVES_M:
+        return False
+    numbers: list[int] = []
+    sent_s, answered_s, status = -math.inf, robot.clock_s(), "FOLLOWING_ROUTE"
+
+    def go_on() -> None:
+        numbers.append(graph.walk(waypoint, numbers[-1] if numbers else None))
+
+    def ask() -> None:
+        nonlocal status
+        status = graph.status(numbers[-1]).removeprefix("STATUS_")
+
+    while True:
+        if robot.clock_s() - sent_s >= robot.safety.motion.resend_s:
+            sent_s = robot.clock_s()
+            answered_s = _send(robot, go_on, answered_s)
+        if numbers:
+            answered_s = _send(robot, ask, answered_s)
+        if status == "REACHED_GOAL":
+            return True
+        if status not in ("FOLLOWING_ROUTE", "COMMAND_TIMED_OUT"):
+            text = f"the walk along the recorded map ended as {status}"
+            raise Ended(PrimitiveCode.BLOCKED, text, waypoint=waypoint)
+        gone = math.dist(robot.base.position_m[:2], goal)
+        yield ALONG_MAP, max(0.0, 1.0 - gone / max(here_m, 1e-6))
+
+
+def turn(robot: Robot, heading: float) -> Motion:
+    """Turns to a yaw in `map`, unless it already faces that way."""
+    base = robot.base
+    if abs(wrap_angle_rad(heading - base.yaw_rad)) > FACING_RAD:
+        yield from _go(robot, Pose.planar(*base.position_m[:2], heading), 1.0)
+
+
+def _go(robot: Robot, goal: Pose, progress: float) -> Motion:
+    """Walks to a pose: sends it repeatedly until the robot is there and stands still."""
+    link, motion = robot.link, robot.safety.motion
+    began_s = better_s = answered_s = robot.clock_s()
+    sent_s, best = -math.inf, math.inf
+    while True:
+        base, now_s = robot.base, robot.clock_s()
+        gap = math.dist(base.position_m[:2], goal.position_m[:2])
+        off = abs(wrap_angle_rad(goal.yaw_rad - base.yaw_rad))
+        still = abs(robot.state.linear_m_s) < SLOW_M_S and abs(robot.state.angular_rad_s) < SLOW_M_S
+        # A real robot settles near a goal, not exactly on it.
+        near = gap < NEAR_M and off < NEAR_RAD and still and now_s - began_s > SETTLE_S
+        if near or (gap < EXACT_M and off < EXACT_RAD):
+            return
+        if gap + off < best - 0.02:
+            best, better_s = gap + off, now_s
+        if now_s - better_s > STUCK_S:
+            raise Ended(PrimitiveCode.BLOCKED, "something stands in the way")
+        if now_s - sent_s >= motion.resend_s:
+            odom = robot.to_odom(goal)
+            x, y, yaw = *odom.position_m[:2], odom.yaw_rad
+            answered_s = _send(robot, lambda: link.walk_to(x, y, yaw), answered_s)  # noqa: B023
+            sent_s = now_s
+        yield WALKING, progress
+
+
+def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
+    """Sends a goal; returns when the last one was answered.
+
+    A late answer ends nothing: the previous goal is still valid, and then the robot stands.
+
+    Raises:
+        Error: of the SDK, if none was answered for so long that the link counts as lost (rule 7).
+    """
+    try:
+        send()
+    except WithdrawnError:
+        # Paused: it is resumed or ended by the caller of the pause.
+        return answered_s
+    except LATE_ERRORS:
+        if robot.clock_s() - answered_s > robot.safety.link.stale_after_s:
+            raise
+        return answered_s
+    return robot.clock_s()
+
 
 TIMEOUT_S = 12.0
 DWELL_S = 0.25
@@ -298,3 +493,52 @@ def _joint(robot: Robot, primitive: Primitive, target_m: Vec3) -> Routine:
         return PrimitiveResult(PrimitiveCode.BLOCKED, "it does not move", where)
     robot.map.moved(piece, joint, goal)
     return success("opened" if opens else "closed", **where)
+
+
+# Routines for docking and undocking (rule 15).
+
+DOCKING_TIMEOUT_S = 60.0
+_GOING = "STATUS_IN_PROGRESS"
+
+
+def before_dock(dock: Dock) -> Primitive:
+    """The walk to where the robot sees the dock's marker."""
+    x, y, yaw = dock.pose
+    return Primitive(PrimitiveName.NAVIGATE, (x, y, 0.0), heading_rad=yaw, standoff_m=0.0)
+
+
+def onto_dock(robot: Robot, dock: Dock) -> Routine:
+    """Walks to the configured dock and onto it."""
+    walk = before_dock(dock)
+    there = yield from routine(robot, walk, walk.target_m, None)
+    if not there.succeeded:
+        return there
+    status = yield from _follow(robot, lambda: robot.link.dock(dock.number), "docking")
+    if status != "STATUS_DOCKED":
+        return _failed(f"it did not get onto the dock {dock.number}: {status}")
+    return PrimitiveResult(PrimitiveCode.SUCCESS, f"on the dock {dock.number}")
+
+
+def off_dock(robot: Robot) -> Routine:
+    """Walks off the dock and stops in front of it."""
+    status = yield from _follow(robot, robot.link.undock, "undocking")
+    if status != "STATUS_AT_PREP_POSE":
+        return _failed(f"it did not get off the dock: {status}")
+    return PrimitiveResult(PrimitiveCode.SUCCESS, "off the dock")
+
+
+def _failed(text: str) -> PrimitiveResult:
+    return PrimitiveResult(PrimitiveCode.BLOCKED, f"{text}; see to the robot")
+
+
+def _follow(
+    robot: Robot, begin: Callable[[], int], phase: str
+) -> Generator[tuple[str, float], None, str]:
+    """Extends the command until it has ended; returns the name of its last status."""
+    number = begin()
+    asked_s, until_s, status = -math.inf, robot.clock_s() + DOCKING_TIMEOUT_S, _GOING
+    while status == _GOING and robot.clock_s() < until_s:
+        if robot.clock_s() - asked_s >= robot.safety.motion.resend_s:
+            status, asked_s = robot.link.docking(number), robot.clock_s()
+        yield phase, 0.9
+    return status

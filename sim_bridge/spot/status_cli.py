@@ -25,9 +25,8 @@ def run(args: argparse.Namespace) -> int:
         PlannerError: if it cannot be reached, with what to do.
     """
     try:
-        from sim_bridge.spot.address import resolve_address
-        from sim_bridge.spot.advice import SDK_ERRORS, advice
-        from sim_bridge.spot.body import read_state
+        from sim_bridge.spot.connection import SDK_ERRORS, advice, resolve_address
+        from sim_bridge.spot.convert import read_state
         from sim_bridge.spot.link import SpotLink
         from sim_bridge.spot.options import SpotOptions, default_spot
     except ImportError as error:

@@ -1,18 +1,23 @@
-"""`/world/state`: the true world of a simulator, as changes with keyframes."""
+"""The world on topics: what is loaded, the true state with keyframes, and lockstep."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
+from importlib.metadata import PackageNotFoundError, version
 
-from planner_msgs.msg import WorldState
+from planner_msgs.msg import WorldInfo, WorldState
 from rclpy.node import Node
 
 from planner.ros import qos
-from planner.ros.safe_publisher import SafePublisher
-from planner.ros.world_messages import StateMessages
+from planner.ros.conversions import header
+from planner.ros.guard import SafePublisher
+from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
+from planner.ros.sightings import StateMessages
 from planner.world import topics
-from planner.world.state_updates import StateUpdate, UpdateEncoder
+from planner.world.state import StateUpdate, UpdateEncoder
+from sim_bridge.opening import Opened
+from sim_bridge.pacing import Lockstep, Pace
 from sim_bridge.runtime import Runtime
 
 # Wall seconds after the last change until a keyframe repeats it, for readers that missed it.
@@ -94,3 +99,104 @@ class WorldStateTopic:
             self._changed_since_s = None
         elif self._changed_since_s is None:
             self._changed_since_s = time.monotonic()
+
+
+# `/world/info`: the loaded world, so that a bag needs no files of the machine it is from.
+
+TOPIC = topics.WORLD_INFO
+
+
+class WorldInfoTopic:
+    """Publishes each world that is loaded, with a deep history, so that no recorder misses one.
+
+    The texts of house and episode are ground truth: the evaluator and the recorder may read them,
+    and no other node.
+    """
+
+    def __init__(
+        self, node: Node, runtime: Runtime, backend: str, pace: Pace, losses: Counter[str]
+    ) -> None:
+        """Advertises the topic; `backend` is the name of the runtime's backend."""
+        self._runtime, self._backend, self._pace = runtime, backend, pace
+        self._publisher = SafePublisher(node, WorldInfo, TOPIC, qos.TRUTH, losses)
+
+    def publish(self, opened: Opened) -> None:
+        """Publishes the world that the runtime has just loaded."""
+        self._publisher.publish(self._message(opened))
+
+    def _message(self, opened: Opened) -> WorldInfo:
+        backend = self._runtime.backend
+        # A robot's house is known only if the user named it; a simulator always has one.
+        known = backend.simulated or opened.named
+        agents = self._runtime.agents
+        return WorldInfo(
+            header=header(self._runtime.now_s(), "map"),
+            backend=self._backend,
+            simulated=backend.simulated,
+            house=opened.house.name if known else "",
+            layout=opened.house.name,
+            house_json=opened.house.model_dump_json() if known else "",
+            episode_id=opened.episode.episode_id,
+            episode_json=opened.episode.model_dump_json() if opened.has_task else "",
+            agents=list(agents),
+            bodies=[backend.capabilities(agent).kind for agent in agents],
+            seed=opened.seed,
+            time_mode=str(self._pace.mode),
+            rate=self._pace.rate,
+            idle_time=str(self._pace.idle),
+            version=_version(),
+        )
+
+
+def _version() -> str:
+    """This software's version; "" in a source tree that was never installed."""
+    try:
+        return version("planner")
+    except PackageNotFoundError:
+        return ""
+
+
+# The ROS side of lockstep: messages of memory, skills and planner to the world.
+
+
+class LockstepGate:
+    """Receives the nodes' channels and decides whether time may advance."""
+
+    def __init__(self, node: Node, losses: Counter[str], *, wait_for_agents: bool) -> None:
+        """Subscribes; `wait_for_agents`: whether to wait for skills and planner too."""
+        self._node = node
+        self.waiting = waiting = Lockstep(wait_for_agents=wait_for_agents)
+        self._memory = LockstepSubscriber(node, LockstepChannel.MEMORY, waiting.memory_looks)
+        self._skills = LockstepSubscriber(node, LockstepChannel.SKILLS, waiting.skills_act)
+        self._planner = LockstepSubscriber(node, LockstepChannel.PLANNER, waiting.planner_acts)
+        self._world = (
+            LockstepPublisher(node, LockstepChannel.WORLD, losses) if wait_for_agents else None
+        )
+
+    def take(self) -> None:
+        """Handles what the nodes have sent, before time advances."""
+        for channel in (self._memory, self._skills, self._planner):
+            channel.take()
+
+    def holds(self, runtime: Runtime, wall_s: float) -> bool:
+        """Whether time has to wait for a node that has not finished with this moment."""
+        held = self.waiting.holds(runtime.now_s(), wall_s, runtime.busy_agents)
+        if self.waiting.warning:
+            self._node.get_logger().warning(self.waiting.warning)
+            self.waiting.warning = ""
+        return held
+
+    def publish_settled(self, runtime: Runtime) -> None:
+        """Tells a planner that has to act which agents have no result to come at this time."""
+        if self._world is not None:
+            now_s = runtime.now_s()
+            for agent in self.waiting.newly_settled(now_s, runtime.busy_agents):
+                self._world.publish(agent, now_s)
+
+    def drop_lost_peers(self) -> None:
+        """Stops waiting for nodes that have left; to be called a few times a second."""
+        self.waiting.drop(
+            memory=not self._memory.is_present,
+            skills=not self._skills.is_present,
+            planner=not self._planner.is_present,
+        )

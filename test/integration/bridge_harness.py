@@ -25,8 +25,7 @@ from std_srvs.srv import Trigger
 from planner.ros import qos
 from planner.world.episode import Episode
 from planner.world.house import House, write_house
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateDecoder
+from planner.world.state import UpdateDecoder, WorldState
 from planner.world.wire import state_update
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from rclpy.client import Client
 from std_srvs.srv import Trigger
 
 from planner.network import TOKEN
-from planner.ros.known_programs import prove
+from planner.ros.clients import prove
 
 rclpy.init()
 node = rclpy.create_node("stranger")

@@ -19,7 +19,7 @@ from rclpy.action import ActionClient, ActionServer
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.action_peers import ActionPeers, accept_timeout_s
+from planner.ros.goal_server import ActionPeers, accept_timeout_s
 from planner.ros.memory_messages import GraphMessages
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house import House, write_house

@@ -12,7 +12,7 @@ from planner_msgs.action import ExecuteSkill
 from planner_msgs.msg import SkillReport, WorldGraph
 from skill_world import belief_of
 
-from planner.ros.matched_client import MatchedClient
+from planner.ros.clients import MatchedClient
 from planner.ros.memory_messages import GraphMessages
 from planner.world.house import House
 

@@ -18,8 +18,8 @@ from planner.ros import qos
 from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.relay import LinkRelay
+from sim_bridge.spot.emulator.faults import LinkRelay
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 ROBOT = "agent_0"

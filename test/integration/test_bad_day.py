@@ -10,9 +10,8 @@ import pytest
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
-from planner.bad_day.outcome import Check, Outcome
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
-from planner.bad_day.trial import run_trial
+from planner.bad_day.trial import Check, Outcome, run_trial
 from planner.environment import ros_environment
 
 # Long enough to fall into a walk, whatever the client does first.

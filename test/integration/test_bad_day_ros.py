@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.bad_day.outcome import Check
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
-from planner.bad_day.trial import run_trial
+from planner.bad_day.trial import Check, run_trial
 from planner.environment import ros_environment
 
 # Its servers gone one after the other, and its bridge suspended, then killed.

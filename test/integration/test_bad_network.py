@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bridge_harness import ROOT, write_world
 
-from planner.bad_day.packet_link import End, PacketFaults, PacketLink
+from planner.bad_day.processes import End, PacketFaults, PacketLink
 from planner.environment import ros_environment
 from planner.network import RANGE, TOKEN
 from planner.world.episode import Episode

@@ -19,7 +19,7 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros.goal_answers import why_no_result
+from planner.ros.clients import why_no_result
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode

@@ -11,7 +11,7 @@ from node_processes import ending, running
 from planner_msgs.srv import LoadEpisode
 
 from planner.episodes.episode_file import write_episode
-from planner.exit_status import EXIT_CONFIGURATION
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import AgentPlacement
 from planner.world.house_checks import load_house
 from planner.world.primitive import PrimitiveCode

@@ -18,7 +18,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_CONFIGURATION
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds

@@ -17,8 +17,8 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
-from planner.exit_status import EXIT_CONFIGURATION
 from planner.ros.conversions import header
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds

@@ -24,12 +24,12 @@ from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images, qos
+from planner.ros import conversions, qos
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
-from planner.world.state_updates import UpdateDecoder
+from planner.world.state import UpdateDecoder
 from planner.world.wire import intrinsics_of, state_update
 from sim_bridge.control import Command
 
@@ -158,10 +158,10 @@ def test_pictures_of_one_exposure_have_one_stamp_and_frame(
     lens = intrinsics_of(one["info"])
     assert lens == intrinsics_of(one["depth_info"])
     assert (lens.width_px, lens.height_px) == (384, 384)
-    assert images.rgb_array(one["rgb"]).std() > 0
-    depth = images.depth_array(one["depth"])
+    assert conversions.rgb_array(one["rgb"]).std() > 0
+    depth = conversions.depth_array(one["depth"])
     assert 0.05 < float(np.median(depth[depth > 0])) < 10
-    assert images.instance_array(one["ids"]).max() > 0
+    assert conversions.instance_array(one["ids"]).max() > 0
 
 
 def test_exposures_come_at_their_simulated_rate(client: Client) -> None:

@@ -13,13 +13,13 @@ from planner_harness import LATCHED, Instructions
 from planner_msgs.msg import SkillReport
 
 from planner.app.house_survey import compared
-from planner.ros.floor_maps import map_record
+from planner.ros.conversions import map_record
 from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.floor_map import UNKNOWN
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCode
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind
 
 

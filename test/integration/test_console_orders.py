@@ -18,7 +18,7 @@ from rclpy.action import ActionServer
 from rclpy.task import Future
 from websockets.sync.client import ClientConnection, connect
 
-from planner.world.instruct import InstructionCode, InstructState
+from planner.world.topics import InstructionCode, InstructState
 
 IDLE_S = 1.0
 

@@ -9,7 +9,7 @@ from nav_msgs.msg import OccupancyGrid
 from planner_msgs.msg import WorldGraph, WorldState
 
 from planner.console import node
-from planner.ros.polled_subscription import PolledGroup, ReceivedMessage
+from planner.ros.subscriptions import PolledGroup, ReceivedMessage
 from planner.world import topics
 
 KINDS = {

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from bridge_harness import Client, bridge, write_world
 
-from planner.ros.primitive_client import PrimitiveClient
+from planner.ros.primitives import PrimitiveClient
 from planner.world.agents import capabilities_of
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

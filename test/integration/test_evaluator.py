@@ -15,18 +15,17 @@ from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
-from planner.exit_status import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.live import live_verdicts
 from planner.ros import qos
 from planner.ros.memory_messages import GraphMessages
-from planner.ros.world_messages import StateMessages
+from planner.ros.sightings import StateMessages
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Criteria, Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.state import WorldState
-from planner.world.state_updates import UpdateEncoder
+from planner.world.state import UpdateEncoder, WorldState
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 

@@ -10,7 +10,7 @@ from builtin_interfaces.msg import Time
 from planner_msgs.msg import WorldGraph, WorldGraphNode
 from std_msgs.msg import Header
 
-from planner.ros.fresh_memory import FreshMemory
+from planner.ros.lockstep import FreshMemory
 
 
 def graph(stamp_s: int, sequence: int, *agents: str, room: str = "kitchen_0") -> WorldGraph:

@@ -14,7 +14,7 @@ from planner.replay.bag import Bag
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.replay.through.cli import run_through
-from planner.world.entity import OperationKind
+from planner.world.belief import OperationKind
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house
 from planner.world.memory_wire import change_record

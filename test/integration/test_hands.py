@@ -11,7 +11,7 @@ from skill_harness import Caller
 from std_srvs.srv import Trigger
 
 from planner.replay.bag import Bag
-from planner.replay.bag_check import check_bag
+from planner.replay.judging import check_bag
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import FAILURE_PREFIX, SUCCESS_TEXT, SkillCode

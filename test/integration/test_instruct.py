@@ -21,7 +21,7 @@ from planner_msgs.msg import Evaluation, PropositionState
 
 from planner.ros import qos
 from planner.world import topics
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 GO, DONE = "Navigate[Object.100]\nAssigned!", "Done[]\nAssigned!"
 

@@ -19,7 +19,7 @@ from unique_identifier_msgs.msg import UUID
 from planner.ros import instruct_client
 from planner.ros.instruct_client import InstructClient
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 GO, ASK, DONE = "Navigate[Object.100]\nAssigned!", "Ask[which table]", "Done[]\nAssigned!"
 GOAL = FollowInstruction.Goal(instruction="Go to the table.", agents=["agent_0"])

@@ -24,8 +24,8 @@ from planner.bringup import node_list
 from planner.bringup_arguments import Arguments
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCode
+from planner.world.topics import InstructionCode
 
 MANAGED = ("evaluator", "memory", "skill_executor", "task_planner")
 # As the memory's services number it.

@@ -16,10 +16,10 @@ from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace, SkillRepo
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from planner.planning.llamar.coela_roles import SEND
+from planner.planning.llamar.coela import SEND
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 GOAL = {
     "function_name": "is_on_top",

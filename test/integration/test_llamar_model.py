@@ -13,8 +13,8 @@ from planner_harness import Instructions, Start
 from planner_msgs.msg import InstructStatus
 from test_model_servers import Babbler, Model, ModelServer, waits, words_event
 
-from planner.models.role import Role
-from planner.world.instruct import InstructionCode
+from planner.models.chat import Role
+from planner.world.topics import InstructionCode
 
 SUBTASK = "turn round"
 KEYS = re.compile(r"Reply with a dictionary of (?:two|these) keys: (.*)")

@@ -16,13 +16,13 @@ from node_processes import running
 from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
-from planner.exit_status import EXIT_CONFIGURATION
-from planner.parts.calls import parse_call
-from planner.ros.skill_messages import report_message
+from planner.parts.kinds import parse_call
+from planner.ros.skill_client import report_message
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.reported import CHANGED
+from planner.world.primitive import CHANGED
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import graph_record

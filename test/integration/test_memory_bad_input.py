@@ -27,7 +27,7 @@ from tf2_msgs.msg import TFMessage
 
 from planner.memory.run import store_path
 from planner.memory.store import read_file
-from planner.ros import images, qos
+from planner.ros import conversions, qos
 from planner.ros.conversions import header, transform_message
 from planner.world.geometry import Pose
 from planner.world.house import House, write_house
@@ -66,7 +66,7 @@ class Camera:
         stamp_s = next(self.stamps)
         head = header(stamp_s, CHAIN[-1])
         if info:
-            self._info.publish(images.camera_info(head, LENS))
+            self._info.publish(conversions.camera_info(head, LENS))
         poses = (STANDS, *(Pose((0.0, 0.0, 0.0)),) * 3)
         links = [
             transform_message(stamp_s, parent, child, pose)
@@ -74,10 +74,10 @@ class Camera:
         ]
         self._tf.publish(TFMessage(transforms=links))
         pixels = np.full((SIDE_PX, SIDE_PX), depth_m, np.float32)
-        depth = images.depth_message(head, pixels, fields.get("made", "32FC1"))
+        depth = conversions.depth_message(head, pixels, fields.get("made", "32FC1"))
         # Every picture is another one.
         colours = np.full((SIDE_PX, SIDE_PX, 3), int(stamp_s) % 256, np.uint8)
-        colour = images.rgb_message(header(stamp_s + late_s, CHAIN[-1]), colours)
+        colour = conversions.rgb_message(header(stamp_s + late_s, CHAIN[-1]), colours)
         depth.encoding = fields.get("depth", depth.encoding)
         colour.encoding = fields.get("colour", colour.encoding)
         self._depth.publish(depth)

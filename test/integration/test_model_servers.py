@@ -14,7 +14,7 @@ from bridge_harness import Client
 from planner_harness import Instructions, Start
 from planner_msgs.msg import PlannerTrace
 
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 
 @pytest.mark.slow

@@ -15,15 +15,15 @@ from node_processes import ending, running
 from planner_msgs.msg import Evaluation, WorldState
 from std_srvs.srv import Trigger
 
-from planner.exit_status import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.judging import Judged, Request, judge
 from planner.replay.live import live_verdicts
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
+from planner.world.state import UpdateDecoder
 from planner.world.state import WorldState as WorldRecord
-from planner.world.state_updates import UpdateDecoder
 from planner.world.wire import state_update
 
 GOAL = {

@@ -20,9 +20,8 @@ from node_processes import Node, running
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
-from planner.exit_status import EXIT_CONFIGURATION
-from planner.network import PROFILES, RANGE, TOKEN
-from planner.reachable import reachable_sockets
+from planner.network import PROFILES, RANGE, TOKEN, reachable_sockets
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 

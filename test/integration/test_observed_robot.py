@@ -17,7 +17,7 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images
+from planner.ros import conversions
 from planner.world.episode import Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
@@ -67,7 +67,7 @@ def tell(robot: subprocess.Popen[str], word: str) -> None:
 
 def taken_s(message: Image) -> float:
     """When a picture was taken, since the robot began; its first pixels say it."""
-    row = images.rgb_array(message)[20]
+    row = conversions.rgb_array(message)[20]
     return sum(1 << bit for bit in range(32) if row[bit, 0] > 127) / 1000
 
 
@@ -120,7 +120,7 @@ def test_each_picture_comes_once_with_the_pose_of_its_time_and_a_stop_is_named(
         assert stamps == sorted(stamps)
         assert (seen[0].encoding, seen[0].width, seen[0].height) == ("rgb8", 64, 48)
         assert depths[0].header.stamp in [message.header.stamp for message in pictures]
-        assert images.depth_array(depths[0])[5, 5] == pytest.approx(2.0)
+        assert conversions.depth_array(depths[0])[5, 5] == pytest.approx(2.0)
         assert (infos[0].width, infos[0].height, infos[0].k[2]) == (64, 48, 32.0)
         # Between two pictures as much time passed by their stamps as by what they show.
         shown_s = taken_s(seen[-1]) - taken_s(seen[0])

@@ -12,7 +12,7 @@ from planner_msgs.msg import Heartbeat
 
 from planner.ros import qos
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 ROBOT = "agent_0"
 

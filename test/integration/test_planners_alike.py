@@ -22,27 +22,26 @@ from planner_harness import LATCHED, Instructions, script
 from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
 
-from planner.app.embedded_run import prepare_embedded
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_embedded, prepare_graph
 from planner.app.run import EpisodeRun
 from planner.app.run_options import RunOptions
 from planner.models.chat import ChatModel
 from planner.models.model_choice import ModelChoice, make_model
-from planner.models.replies.turn_grammar import END_OF_TURN
+from planner.models.replies.turn import END_OF_TURN
 from planner.parts.kinds import PLANNERS
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.programs.vocabulary import default_vocabulary
-from planner.planning.session_world import Event
-from planner.planning.trace_store import SolvedTask, TraceStore
+from planner.planning.programs.program import default_vocabulary
+from planner.planning.session import Event
+from planner.planning.solved_tasks import SolvedTask, TraceStore
 from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind
 from planner.world.wire import graph_record
 from sim_bridge.embedded.backend import EmbeddedBackend

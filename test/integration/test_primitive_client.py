@@ -14,8 +14,7 @@ from planner_msgs.action import ExecutePrimitive
 from rclpy.action import ActionServer
 
 from planner.ros.conversions import stamped_pose, time_message
-from planner.ros.primitive_client import Patience, PrimitiveClient
-from planner.ros.primitive_messages import result_message
+from planner.ros.primitives import Patience, PrimitiveClient, result_message
 from planner.world.agents import capabilities_of
 from planner.world.geometry import Pose
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult

@@ -25,11 +25,11 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import Image
 from std_msgs.msg import String
 
-from planner.bad_day.small_disk import SmallDisk
-from planner.recorder import bag_records
+from planner.bad_day.processes import SmallDisk
+from planner.recorder import bag_file
 from planner.recorder.node import RecorderNode, RoundsExecutor
 from planner.replay.bag import Bag, read_bag
-from planner.replay.recovery import recover
+from planner.replay.recover import recover
 from planner.ros import qos
 from planner.world.errors import FileError, PlannerError
 
@@ -149,9 +149,7 @@ def until(met: Callable[[], object], executor: RoundsExecutor) -> None:
 
 def recording(bag: Path) -> dict[str, dict[str, int]]:
     """What the bag says of each topic."""
-    counts: dict[str, dict[str, int]] = json.loads(
-        Bag(bag).metadata[bag_records.RECORDING]["topics"]
-    )
+    counts: dict[str, dict[str, int]] = json.loads(Bag(bag).metadata[bag_file.RECORDING]["topics"])
     return counts
 
 
@@ -219,7 +217,7 @@ def test_a_verdict_that_never_arrived_is_counted_as_missing(
     recorder.destroy_node()
     missed = 0 if arrives else 1
     assert recording(tmp_path / "bag")["/evaluation/result"]["missed"] == missed
-    gap = Bag(tmp_path / "bag").metadata.get(bag_records.GAP, {})
+    gap = Bag(tmp_path / "bag").metadata.get(bag_file.GAP, {})
     assert (gap.get("topic"), gap.get("missing")) == (
         (None, None) if arrives else ("/evaluation/result", "1")
     )

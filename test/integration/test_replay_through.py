@@ -19,7 +19,7 @@ from planner.replay.bag import Bag
 from planner.replay.through.cli import run_through
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 GOAL = {
     "propositions": [

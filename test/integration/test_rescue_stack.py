@@ -9,8 +9,8 @@ import pytest
 import yaml
 from bringup_runs import successful_run
 
-from planner.app.prepared_run import prepare_run
-from planner.planning.rescue.rules import RescueRules
+from planner.app.embedded_run import prepare_run
+from planner.planning.rescue_rules import RescueRules
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.world.files import read_document

@@ -15,15 +15,15 @@ from rclpy.action import ActionClient
 from rclpy.qos import DurabilityPolicy, QoSProfile
 
 from planner.app.embedded_run import run_embedded
+from planner.evaluation.perceived import verdict_steps
 from planner.evaluation.progress import Verdict
-from planner.evaluation.task_start import verdict_steps
 from planner.planning.expert.expert import Expert
-from planner.replay.bag_check import check_bag
+from planner.replay.judging import check_bag
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillName
+from planner.world.topics import InstructionCode
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 LATCHED = QoSProfile(depth=1, durability=DurabilityPolicy.TRANSIENT_LOCAL)

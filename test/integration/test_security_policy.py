@@ -26,8 +26,7 @@ from planner_harness import script
 from std_srvs.srv import Trigger
 from test_spot_external import StandIn
 
-from planner.security.dds_names import allows
-from planner.security.policy import OPERATOR, shipped_policy
+from planner.security.policy import OPERATOR, allows, shipped_policy
 from planner.world.episode import Episode
 from planner.world.house import House
 

@@ -23,8 +23,8 @@ from std_msgs.msg import Bool
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.evaluation.episode_goal import evaluation_of
 from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import evaluation_of
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode

@@ -25,8 +25,8 @@ from test_model_servers import Model, ModelServer, words_event
 
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.primitive import PrimitiveCode
+from planner.world.topics import InstructionCode
 from sim_bridge.spot.emulator.machine import Posture
 
 # In real time, and with a process that imports the SDK.

@@ -24,9 +24,9 @@ from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.exit_status import EXIT_CONFIGURATION
-from planner.ros import images
+from planner.ros import conversions
 from planner.ros.conversions import header
+from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.observation import Intrinsics
@@ -92,10 +92,10 @@ class StandIn:
         body = link("spot/odom", "spot/body", 1.0, 0.5, 0.52, now_s)
         self._tf.publish(TFMessage(transforms=[body]))
         head = header(now_s, CAMERA)
-        self._lens.publish(images.camera_info(head, LENS))
+        self._lens.publish(conversions.camera_info(head, LENS))
         depth = np.full((24, 32), 1.5, np.float32)
-        self._depth.publish(images.depth_message(head, depth, "16UC1"))
-        self._color.publish(images.rgb_message(head, np.full((24, 32, 3), 90, np.uint8)))
+        self._depth.publish(conversions.depth_message(head, depth, "16UC1"))
+        self._color.publish(conversions.rgb_message(head, np.full((24, 32, 3), 90, np.uint8)))
 
     def close(self) -> None:
         self._over.set()
@@ -163,7 +163,7 @@ def test_a_robot_of_others_is_seen_as_all_robots_are_and_is_not_moved(
         assert (picture.encoding, picture.height, picture.width) == ("rgb8", 24, 32)
         assert picture.header.frame_id == "agent_0/hand_optical_frame"
         depth = client.hear(Image, "/agent_0/depth_registered/hand/image", BEST_EFFORT)
-        assert images.depth_array(depth)[3, 3] == pytest.approx(1.5)
+        assert conversions.depth_array(depth)[3, 3] == pytest.approx(1.5)
         frames: dict[str, Any] = {}
 
         def moved() -> bool:

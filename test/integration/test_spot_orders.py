@@ -17,8 +17,7 @@ from std_srvs.srv import Trigger
 
 from planner.world.episode import Episode
 from planner.world.house import House
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.machine import Motors
+from sim_bridge.spot.emulator.machine import Motors, WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 # In real time, and with a process that imports the SDK.
@@ -43,7 +42,7 @@ def test_services_answer_at_the_end_and_a_stop_is_heard_meanwhile(
     alone = small_episode.model_copy(update={"agents": small_episode.agents[:1]})
     # However busy this machine is: the robot takes as long as it is let, and no call is late.
     monkeypatch.setattr("sim_bridge.spot.emulator.machine.POWERING_S", 1e6)
-    monkeypatch.setattr("sim_bridge.spot.emulator.lease_book.STALE_S", 1e6)
+    monkeypatch.setattr("sim_bridge.spot.emulator.machine.STALE_S", 1e6)
     safety = tmp_path / "safety.yaml"
     safety.write_text(
         "version: 1\nlink: {stale_after_s: 60.0}\nkeepalive: {motors_off_after_s: 300.0}\n"

@@ -33,8 +33,8 @@ from planner.ros.conversions import time_message
 from planner.ros.memory_messages import GraphMessages
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import stamp_seconds
+from planner.world.topics import InstructionCode
 
 GOAL = {
     "propositions": [

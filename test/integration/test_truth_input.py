@@ -9,12 +9,10 @@ import pytest
 from bridge_harness import Client
 from planner_msgs.msg import WorldState as WorldMessage
 
-from planner.ros import qos, truth_input
-from planner.ros.truth_input import TruthInput
-from planner.ros.world_messages import StateMessages
+from planner.ros import qos, sightings
+from planner.ros.sightings import StateMessages, TruthInput
 from planner.world import topics
-from planner.world.state import WorldState
-from planner.world.state_updates import StateUpdate
+from planner.world.state import StateUpdate, WorldState
 from sim_bridge.world_state.node import WorldStateTopic
 
 
@@ -77,7 +75,7 @@ def test_the_last_state_is_the_present_where_nothing_more_comes(client: Client) 
 def test_a_bridge_of_which_nothing_comes_is_subscribed_to_anew(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(truth_input, "_UNMATCHED_PERIODS", 1)
+    monkeypatch.setattr(sightings, "_UNMATCHED_PERIODS", 1)
     # Listed, but not matched: it offers less than what is requested.
     client.node.create_publisher(WorldMessage, topics.WORLD_STATE, qos.EVENTS)
     late = Client("late")

@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
-from planner.supervision import SILENT_AFTER_S
+from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
 
 NODE = """#!/usr/bin/env python3
 import sys

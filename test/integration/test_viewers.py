@@ -14,8 +14,8 @@ from shown_topics import COMPRESSED, IMAGE, Shown, in_foxglove, in_rviz, panels,
 
 from planner.bringup import node_list
 from planner.bringup_arguments import Arguments
-from planner.ros.compressed_pictures import COLOUR_SUFFIX, DEPTH_SUFFIX
-from planner.ros.definitions import message_class
+from planner.ros.conversions import COLOUR_SUFFIX, DEPTH_SUFFIX
+from planner.ros.qos import message_class
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.share import config_dir

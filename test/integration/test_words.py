@@ -14,7 +14,7 @@ from planner_msgs.msg import Evaluation, InstructStatus
 from std_msgs.msg import String
 
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode, InstructState
+from planner.world.topics import InstructionCode, InstructState
 
 # Seconds of an instruction: beside other tests it takes a minute.
 TIMEOUT_S = 240.0

@@ -10,8 +10,7 @@ from rosgraph_msgs.msg import Clock
 
 from planner.ros import qos
 from planner.ros.conversions import time_message
-from planner.ros.polled_subscription import PolledGroup
-from planner.ros.world_clock import WorldClock
+from planner.ros.subscriptions import PolledGroup, WorldClock
 
 
 @pytest.fixture

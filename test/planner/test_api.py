@@ -16,7 +16,7 @@ import planner
 from planner.cli import main
 from planner.evaluation.trace import read_traces
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python_api.md").read_text(encoding="utf-8")

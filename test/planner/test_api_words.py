@@ -9,7 +9,7 @@ import pytest
 import planner
 from planner.api import Run
 from planner.cli import main
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 
 def follow(house: str, text: str, answers: Sequence[str | None] = ()) -> tuple[Run, list[str]]:

@@ -21,7 +21,6 @@ from planner.evaluation.trace import (
     TraceAgent,
     TracedProposition,
 )
-from planner.exit_status import EXIT_INTERRUPTED
 from planner.spot_demo import (
     Run,
     add_arguments,
@@ -33,6 +32,7 @@ from planner.spot_demo import (
     shuffle,
     table,
 )
+from planner.supervision import EXIT_INTERRUPTED
 from planner.world.errors import PlannerError
 from planner.world.files import parse_model
 from planner.world.house_checks import load_episode

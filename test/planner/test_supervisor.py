@@ -13,8 +13,7 @@ from typing import Any
 
 import pytest
 
-from planner.exit_status import EXIT_CONFIGURATION, EXIT_FAILED
-from planner.supervision import SILENT_AFTER_S
+from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
 from planner.supervisor import RestartPolicy
 
 DRIVER = """

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from planner import cli
-from planner.exit_status import EXIT_USAGE
-from planner.world.nearest import did_you_mean
+from planner.supervision import EXIT_USAGE
+from planner.world.errors import did_you_mean
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
 WRONG = {

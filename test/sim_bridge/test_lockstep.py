@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sim_bridge.lockstep.waiting import REPEAT_S, TIMEOUT_S, Lockstep
+from sim_bridge.pacing import REPEAT_S, TIMEOUT_S, Lockstep
 
 NOBODY: frozenset[str] = frozenset()
 ROBOT = frozenset({"agent_0"})

@@ -1,4 +1,11 @@
+"""."""
+
+from __future__ import annotations
+
 import math
+import os
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -163,3 +170,39 @@ def test_what_begins_to_move_is_seen_at_the_next_moment_of_the_faster_rate() -> 
 def test_rarer_is_never_more_often() -> None:
     exposures = Exposures(1.0, 30.0)
     assert sum(exposures.due(tick * TICK_S, still=True) for tick in range(300)) == 10
+
+
+# In a process of its own: its priority is not given back.
+TRIAL = """
+import os, sys, threading
+from sim_bridge.pacing import raise_priority
+release = threading.Event()
+threading.Thread(target=release.wait).start()
+if sys.argv[1] == "refused":
+    def refuse(*_): raise PermissionError
+    os.setpriority = refuse
+print(raise_priority(os.getpriority(os.PRIO_PROCESS, 0) - 3))
+print(*sorted({os.getpriority(os.PRIO_PROCESS, int(t)) for t in os.listdir("/proc/self/task")}))
+release.set()
+"""
+
+
+def trial(word: str) -> list[str]:
+    command = [sys.executable, "-c", TRIAL, word]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+
+
+def may_raise() -> bool:
+    command = [sys.executable, "-c", "import os; os.nice(-3)"]
+    return subprocess.run(command, check=False, capture_output=True).returncode == 0
+
+
+@pytest.mark.skipif(not may_raise(), reason="this user may not raise a process's priority")
+def test_every_thread_gets_it() -> None:
+    assert trial("raised") == ["", str(max(-20, os.getpriority(os.PRIO_PROCESS, 0) - 3))]
+
+
+def test_where_it_is_refused_it_says_what_would_allow_it() -> None:
+    problem, nice = trial("refused")
+    assert "/etc/security/limits.conf" in problem
+    assert nice == str(os.getpriority(os.PRIO_PROCESS, 0))

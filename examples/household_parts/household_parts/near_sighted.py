@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.parts.option import Option
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.observation import Observation
 
 

@@ -7,8 +7,7 @@ from planner.skills.handling import rearrange
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments, thing_can_be_fetched
 from planner.world.primitive import PrimitiveName
-from planner.world.skill import Role
-from planner.world.skill_effect import PutDown
+from planner.world.skill import PutDown, Role
 from planner.world.vocabulary import Relation
 
 

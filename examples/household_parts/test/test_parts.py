@@ -1,14 +1,13 @@
 """All parts pass their checks; run where the package is installed beside planner."""
 
 from planner.app.memory_check import check_memory
-from planner.app.metric_check import check_metric
-from planner.app.planner_check import check_planner
+from planner.app.planner_check import check_metric, check_planner
 from planner.app.skill_check import check_skill
-from planner.bench.runs.suites import find_suite
+from planner.bench.runs.manifest import find_suite
 from planner.memory.part import UpdaterRequest
 from planner.parts.check import Verdict
 from planner.parts.kinds import BACKENDS
-from planner.planning.planner_choice import PlannerChoice
+from planner.planning.part import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
 from sim_bridge.conformance import check_backend
 

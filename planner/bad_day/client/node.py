@@ -23,9 +23,9 @@ from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
-from planner.bad_day.records import GAVE_UP, Request, ended
+from planner.bad_day.permission import GAVE_UP, Request, ended
 from planner.network import confine
-from planner.ros.goal_answers import why_no_result
+from planner.ros.clients import why_no_result
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic
 
 AGENT = "agent_0"

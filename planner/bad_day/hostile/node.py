@@ -37,11 +37,11 @@ from rclpy.serialization import deserialize_message, serialize_message
 
 from planner.bad_day.hostile.values import Values
 from planner.network import confine
-from planner.ros.definitions import message_class
-from planner.ros.fresh_memory import FreshMemory
+from planner.ros.clients import ServiceCall
 from planner.ros.guard import GuardedExecutor
-from planner.ros.polled_subscription import PolledGroup, PolledSubscription
-from planner.ros.service_call import ServiceCall
+from planner.ros.lockstep import FreshMemory
+from planner.ros.qos import message_class
+from planner.ros.subscriptions import PolledGroup, PolledSubscription
 from planner.world import topics
 from planner.world.errors import PlannerError
 

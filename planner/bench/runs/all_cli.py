@@ -1,25 +1,341 @@
-"""`planner bench table all`: every planner on the same held-out episodes."""
+"""What `planner bench table all` compares: every planner, with each model that can answer it."""
 
 from __future__ import annotations
 
 import argparse
+import math
+import re
 import shlex
 import sys
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from planner.app.drawing_backends import absolute_file
-from planner.bench.runs.all_tables import Result, markdown_lines, text_lines
-from planner.bench.runs.contestants import Asked, Contestant, Field, field_of
-from planner.bench.runs.engine_choice import add_engine_flags, make_engine
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.engines import add_engine_flags, make_engine
+from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.suites import SuiteEpisode, drawn, find_suite, jobs_of
+from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.bench.runs.table import TASK_TYPES
+from planner.command_line import aligned
 from planner.episodes.episode_file import write_text
-from planner.parts.kinds import BACKENDS, PLANNERS
-from planner.world.errors import PlannerError
+from planner.evaluation.statistics import wilson
+from planner.models.model_choice import absolute, part_and_source
+from planner.models.part import ModelPart
+from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
+from planner.parts.option import Option, OptionValue, read_options
+from planner.planning.part import PlannerPart
+from planner.planning.planner_model import Privilege
+from planner.world.errors import PlannerError, did_you_mean
+
+# What `planner bench table all` compares: every planner, with each model that can answer it.
+
+# The option by which a privileged model errs.
+_FAULTS = "fault_rate"
+
+
+@dataclass(frozen=True, slots=True)
+class Contestant:
+    """A planner with its settings; `name` is also that of its run's directory."""
+
+    name: str
+    settings: RunSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Who runs; a line for each of the others says why it does not."""
+
+    contestants: tuple[Contestant, ...]
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is compared.
+
+    Attributes:
+        planners: their names; empty = all.
+        fault_rates: of the privileged model that stands for flawless ones, one run for each.
+        models: further models, each with every planner that can use one.
+        model_url: of their server.
+        agents: how many act; 0 = all of the episode.
+        backend: the simulator in which all run; "" = that of the house.
+        backend_config: its settings file; "" = the shipped one.
+        options: by name, as text; each goes to the planners and models that have it.
+    """
+
+    planners: Sequence[str] = ()
+    fault_rates: Sequence[float] = (0.0,)
+    models: Sequence[str] = ()
+    model_url: str = ""
+    agents: int = 1
+    backend: str = ""
+    backend_config: str = ""
+    options: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Found:
+    contestants: list[Contestant] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+
+def field_of(asked: Asked) -> Field:
+    """The runs that the planners' records allow, in order of their names.
+
+    A planner runs without a model if it can, with the privileged model at each fault rate if it
+    tells what right replies are, and with each named model if it uses models.
+
+    Raises:
+        PlannerError: for an unknown planner or model, or if nothing can be run.
+    """
+    for name in asked.planners:
+        PLANNERS.get(name)
+    _check_options(asked.options)
+    found = _Found(left_out=list(PLANNERS.problems()))
+    for name, part in PLANNERS.usable().items():
+        if asked.planners and name not in asked.planners:
+            continue
+        _add(name, part, asked, found)
+    if not found.contestants:
+        raise PlannerError(f"no planner can be run: {'; '.join(found.left_out)}")
+    return Field(tuple(found.contestants), tuple(found.left_out))
+
+
+def _add(name: str, part: PlannerPart, asked: Asked, found: _Found) -> None:
+    if lacking := part.lacking(_own(part.options, asked.options)):
+        found.left_out.append(f"{name}: needs the option {lacking}: --option {lacking}=VALUE")
+        return
+    runs = list(_runs(name, part, asked))
+    if not runs:
+        other = ", or a --fault-rate" if part.tells_replies else ""
+        found.left_out.append(f"{name}: needs a language model: name one with --model{other}")
+    for run in runs:
+        try:
+            run.settings.check()
+        except PlannerError as error:
+            found.left_out.append(f"{run.name}: {error}")
+        else:
+            found.contestants.append(run)
+
+
+def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
+    options = _own(part.options, asked.options)
+    full = part.needs_full_memory or part.full_memory_for(read_options(part.options, options))
+    plain = RunSettings(
+        planner=name,
+        agents=asked.agents,
+        backend=asked.backend,
+        backend_config=asked.backend_config,
+        memory=(MemoryKind.FULL if full else MemoryKind.RAYS).value,
+        options=options,
+    )
+    if not part.needs_model:
+        yield Contestant(name, plain)
+    if part.tells_replies:
+        for model, errs in _privileged().items():
+            own = _own(errs.options, asked.options)
+            for rate in asked.fault_rates:
+                given = {"model": model, "model_options": {**own, _FAULTS: rate}}
+                yield Contestant(f"{name}-{model}-{rate:g}", _with(plain, given))
+    if part.needs_model or part.takes_model:
+        for model in asked.models:
+            kind, _ = part_and_source(model)
+            given = {
+                "model": absolute(model),
+                "model_url": asked.model_url,
+                "model_options": _own(MODELS.get(kind).options if kind else (), asked.options),
+            }
+            yield Contestant(f"{name}-{_plain_name(model)}", _with(plain, given))
+
+
+def _own(declared: Iterable[Option], given: Mapping[str, str]) -> dict[str, OptionValue]:
+    """The given values of declared options.
+
+    Raises:
+        OptionError: for an invalid value.
+    """
+    return {
+        option.name: option.read(given[option.name]) for option in declared if option.name in given
+    }
+
+
+def _check_options(given: Mapping[str, str]) -> None:
+    declared = [part.options for part in PLANNERS.usable().values()]
+    declared += [part.options for part in MODELS.usable().values()]
+    known = {option.name for options in declared for option in options}
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        near = did_you_mean(unknown[0], sorted(known))
+        raise PlannerError(f"no planner and no model has an option {unknown[0]!r}{near}")
+
+
+def _privileged() -> Mapping[str, ModelPart]:
+    """Models that read the goal, and err at a given rate."""
+    return {name: part for name, part in MODELS.usable().items() if _errs(part)}
+
+
+def _errs(part: ModelPart) -> bool:
+    return part.reads_goal and any(option.name == _FAULTS for option in part.options)
+
+
+def _with(settings: RunSettings, given: Mapping[str, object]) -> RunSettings:
+    try:
+        return RunSettings.model_validate({**settings.model_dump(), **given})
+    except ValueError as error:
+        raise PlannerError(f"a setting is out of its range: {error}") from None
+
+
+def _plain_name(model: str) -> str:
+    """A model's name as that of a folder."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "_", model).strip("._") or "model"
+
+
+# One table of all planners on the same episodes, as text and as Markdown.
+
+_COLUMNS = (
+    "PLANNER",
+    "KNOWS",
+    "SOLVED",
+    "LOW",
+    "HIGH",
+    "COMPLETE",
+    *(kind.upper().replace("_", " ") for kind in TASK_TYPES),
+    "DECISIONS",
+    "CALLS",
+    "SECONDS",
+    "N",
+    "CANNOT",
+)
+_MOST_REASONS = 3
+_SOLVED = (
+    "SOLVED: share of all N episodes with Wilson's interval of 95 %; an episode that a planner "
+    "CANNOT do is not solved."
+)
+_COMPLETE = (
+    "COMPLETE: mean share of the goal that holds at the end. The four types: share solved of "
+    "their episodes, of which one may have several types."
+)
+_MEANS = (
+    "DECISIONS, CALLS and SECONDS of processor time: mean of an episode that could be run; the "
+    "time is that of everything, also of the simulation."
+)
+NOTES = (_SOLVED, _COMPLETE, _MEANS)
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A contestant's rows, the newest of each episode."""
+
+    contestant: Contestant
+    rows: Sequence[Row]
+
+    @property
+    def judged(self) -> list[Row]:
+        """The rows with a verdict."""
+        return [row for row in self.rows if row.verdict is not None]
+
+
+def text_lines(results: Sequence[Result], left_out: Iterable[str]) -> list[str]:
+    """The table, what did not run, and how episodes ended."""
+    rows = [_COLUMNS, *map(_cells, _best_first(results))]
+    lines = [*aligned(rows), "", *NOTES, "", *_ends(results)]
+    return [*lines, *_left_out(left_out)]
+
+
+def markdown_lines(results: Sequence[Result], left_out: Iterable[str]) -> list[str]:
+    """The same for a page."""
+    rows = list(map(_cells, _best_first(results)))
+    head = [word.lower() for word in _COLUMNS]
+    lines = [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
+    lines += [f"- {note}" for note in NOTES]
+    return [*lines, "", *(f"- {line}" for line in (*_ends(results), *_left_out(left_out)))]
+
+
+def _best_first(results: Sequence[Result]) -> list[Result]:
+    return sorted(results, key=lambda result: (-_solved(result), result.contestant.name))
+
+
+def _solved(result: Result) -> int:
+    return sum(row.verdict.success for row in result.judged if row.verdict is not None)
+
+
+def _cells(result: Result) -> tuple[str, ...]:
+    judged, rows = result.judged, result.rows
+    rate = wilson(_solved(result), len(rows))
+    verdicts = [row.verdict for row in judged if row.verdict is not None]
+    return (
+        result.contestant.name,
+        _knows(result),
+        *map(_share, (rate.value, rate.low, rate.high)),
+        _share(_mean([verdict.percent_complete for verdict in verdicts])),
+        *(_of_type(judged, kind) for kind in TASK_TYPES),
+        _number(_mean([verdict.decisions for verdict in verdicts])),
+        _number(_mean([verdict.skill_calls for verdict in verdicts])),
+        _number(_mean([row.cpu_s for row in judged])),
+        str(len(rows)),
+        str(len(rows) - len(judged)),
+    )
+
+
+def _knows(result: Result) -> str:
+    """What it reads beyond the instruction and what was seen."""
+    settings = result.contestant.settings
+    goal = settings.axes(settings.agents).privilege is Privilege.GOAL
+    words = ["goal"] * goal + ["everything"] * settings.knows_all
+    return " and ".join(words) or "words"
+
+
+def _of_type(judged: Iterable[Row], kind: str) -> str:
+    some = [row.verdict.success for row in judged if row.verdict and kind in row.task_types]
+    return f"{_share(_mean(some))} of {len(some)}" if some else "-"
+
+
+def _ends(results: Sequence[Result]) -> list[str]:
+    return [f"{result.contestant.name}: {_end_words(result)}" for result in results]
+
+
+def _end_words(result: Result) -> str:
+    ends = Counter(row.verdict.end.value for row in result.judged if row.verdict is not None)
+    parts = ["ended " + ", ".join(f"{name} {n}" for name, n in ends.most_common())] if ends else []
+    failed = Counter(
+        f"{row.error.fault.value}: {row.error.text}" for row in result.rows if row.error is not None
+    )
+    parts += [f"cannot, {n} times {why}" for why, n in failed.most_common(_MOST_REASONS)]
+    others = sum(n for _, n in failed.most_common()[_MOST_REASONS:])
+    reasons = Counter(
+        row.verdict.reason
+        for row in result.judged
+        if row.verdict is not None and not row.verdict.success and row.verdict.reason
+    ).most_common(1)
+    parts += [f"cannot, {others} times for other reasons"] if others else []
+    parts += [f"most often not solved with: {why} ({n})" for why, n in reasons]
+    return "; ".join(parts) or "no episode"
+
+
+def _left_out(left_out: Iterable[str]) -> list[str]:
+    return [f"not run: {line}" for line in left_out]
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return math.fsum(values) / len(values) if values else None
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.2f}"
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
 
 ALL, SUITE = "all", "partnr_test"
 

@@ -26,24 +26,24 @@ class Subcommand:
 
 
 SUBCOMMANDS: Mapping[str, Subcommand] = {
-    "show": Subcommand("planner.bench.runs.show_cli", "the table of a run"),
-    "compare": Subcommand("planner.bench.runs.compare_cli", "two runs of the same episodes"),
+    "show": Subcommand("planner.bench.runs.manifest", "the table of a run"),
+    "compare": Subcommand("planner.bench.runs.comparison", "two runs of the same episodes"),
     "failures": Subcommand(
-        "planner.bench.runs.failures_cli", "the tasks that a run fails, or only one of two"
+        "planner.bench.runs.failures", "the tasks that a run fails, or only one of two"
     ),
     "parity": Subcommand("planner.bench.parity_cli", "whether two simulators show and do the same"),
     "partnr-val": Subcommand(
-        "planner.bench.runs.partnr_val_cli", "PARTNR's own validation split, from its data set"
+        "planner.bench.partnr_split", "PARTNR's own validation split, from its data set"
     ),
-    "claims": Subcommand("planner.bench.runs.claims_cli", "PARTNR's eight claims beside runs"),
+    "claims": Subcommand("planner.bench.runs.claims", "PARTNR's eight claims beside runs"),
     "table": Subcommand("planner.bench.runs.table_cli", "a paper's tables, or all planners in one"),
     "examples": Subcommand(
-        "planner.bench.runs.examples_cli", "solved episodes as examples for partnr_rag"
+        "planner.bench.runs.solved", "solved episodes as examples for partnr_rag"
     ),
     "samples": Subcommand(
-        "planner.bench.runs.samples_cli", "solved episodes as samples for partnr_finetuned"
+        "planner.bench.runs.samples", "solved episodes as samples for partnr_finetuned"
     ),
-    "curves": Subcommand("planner.bench.runs.curves_cli", "success by roll-outs, as a picture"),
+    "curves": Subcommand("planner.bench.runs.success_curves", "success by roll-outs, as a picture"),
     "memory": Subcommand("planner.bench.bench_cli", "scores of memory updaters"),
 }
 
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     """Runs the suite or the subcommand."""
     known = SUBCOMMANDS.get(args.what)
     if known is None and not {"-h", "--help"}.intersection(args.rest):
-        from planner.bench.runs.suites import suite_places
+        from planner.bench.runs.manifest import suite_places
 
         # Check the word first: if it is misspelled, the other arguments seem wrong too.
         suite_places(args.what, SUBCOMMANDS)

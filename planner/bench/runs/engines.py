@@ -1,22 +1,85 @@
-"""Engines that run the episodes: one process, a pool of processes, or Ray.
-
-An engine passes each outcome to `take` in the caller's process, in order of completion. Only the
-caller writes files.
-"""
+"""Engines that run the episodes, their queue of jobs, and the flags that choose them."""
 
 from __future__ import annotations
 
+import argparse
 import asyncio
-from collections.abc import Callable
+import multiprocessing
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
 from enum import StrEnum
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
 from typing import Protocol, TypeAlias
 
-from planner.bench.runs.job_queue import JobSource
+from planner.bench.runs.manifest import Job
 from planner.bench.runs.models import Models
-from planner.bench.runs.rows import Row
+from planner.bench.runs.rows import Fault, Row
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import Job
-from planner.bench.runs.worker import EpisodeWorker, Outcome
+from planner.bench.runs.worker import EpisodeWorker, Outcome, failed_row
+from planner.world.errors import PlannerError
+
+# Where engines get their jobs: a fixed list, or a source that reacts to outcomes.
+
+
+class JobSource(Protocol):
+    """Yields jobs one at a time; the next one may depend on earlier outcomes.
+
+    Engines request a job whenever a worker is free, and again after each outcome. A run is over
+    when nothing is running and there is no job.
+    """
+
+    @property
+    def total(self) -> int:
+        """The number of jobs, as far as known."""
+
+    def next(self, house: str = "") -> Job | None:
+        """The next job, preferably in the worker's last house; None = nothing to do now."""
+
+    def note(self, row: Row) -> None:
+        """Reports the outcome of a job, before any further `next`."""
+
+
+class JobQueue:
+    """A fixed list of jobs.
+
+    Each worker prepares a house (floor, visibility, paths) when it runs an episode there. So a
+    worker stays in its house while there are jobs, then takes a house that no worker has started,
+    and otherwise the one with the most remaining jobs.
+    """
+
+    def __init__(self, jobs: Iterable[Job]) -> None:
+        """Houses, and the jobs of each, are started in this order."""
+        self._left: dict[str, deque[Job]] = {}
+        for job in jobs:
+            self._left.setdefault(job.house, deque()).append(job)
+        self._begun: set[str] = set()
+        self.total = len(self)
+
+    def __len__(self) -> int:
+        """The number of remaining jobs."""
+        return sum(map(len, self._left.values()))
+
+    def next(self, house: str = "") -> Job | None:
+        """The next job, preferably in the worker's last house; None if none are left."""
+        if not self._left:
+            return None
+        if house not in self._left:
+            fresh = (name for name in self._left if name not in self._begun)
+            house = next(fresh, "") or max(self._left, key=lambda name: len(self._left[name]))
+        self._begun.add(house)
+        jobs = self._left[house]
+        job = jobs.popleft()
+        if not jobs:
+            del self._left[house]
+        return job
+
+    def note(self, row: Row) -> None:
+        """Does nothing: the list does not depend on outcomes."""
+
 
 Take: TypeAlias = Callable[[Outcome], None]
 
@@ -108,3 +171,175 @@ class _SharedJobs:
         self._running -= 1
         self._source.note(row)
         self._changed.set()
+
+
+# A pool of processes, each with its own simulator; a crash costs one episode.
+
+_READY = "ready"
+_JOIN_TIMEOUT_S = 5.0
+
+
+@dataclass(slots=True)
+class _Worker:
+    """A process and the parent's end of its pipe.
+
+    Attributes:
+        job: the running one; None = idle.
+        house: of its last job.
+        is_ready: whether it has finished loading.
+    """
+
+    process: SpawnProcess
+    pipe: Connection
+    job: Job | None = None
+    house: str = ""
+    is_ready: bool = False
+
+    def begin(self, job: Job) -> None:
+        """Sends it a job; if the process is dead, reading the pipe will report it."""
+        self.job, self.house = job, job.house
+        with suppress(OSError):
+            self.pipe.send(job)
+
+    def stop(self, *, at_once: bool) -> None:
+        """Ends the process, which exits by itself when its pipe is closed."""
+        self.pipe.close()
+        if not at_once:
+            self.process.join(_JOIN_TIMEOUT_S)
+        if self.process.is_alive():
+            self.process.terminate()
+            self.process.join(_JOIN_TIMEOUT_S)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join()
+
+
+class ProcessPool:
+    """A number of processes that each run one episode at a time."""
+
+    def __init__(self, settings: RunSettings, workers: int) -> None:
+        self._settings, self._workers = settings, workers
+
+    def run(self, jobs: JobSource, take: Take) -> None:
+        """See `planner.bench.runs.engines.Engine`; Ctrl-C abandons running episodes."""
+        workers: list[_Worker] = []
+        try:
+            self._assign_jobs(workers, jobs)
+            while any(worker.job is not None for worker in workers):
+                for pipe in wait([worker.pipe for worker in workers]):
+                    worker = next(worker for worker in workers if worker.pipe is pipe)
+                    outcome = self._receive(worker, workers)
+                    if outcome is not None:
+                        worker.job = None
+                        jobs.note(outcome.row)
+                        # Assign first, so that workers continue while the outcome is written.
+                        self._assign_jobs(workers, jobs)
+                        take(outcome)
+            while workers:
+                workers.pop().stop(at_once=False)
+        finally:
+            for worker in workers:
+                worker.stop(at_once=True)
+
+    def _assign_jobs(self, workers: list[_Worker], jobs: JobSource) -> None:
+        """Gives jobs to idle processes, then to new ones, as long as there are any."""
+        for worker in workers:
+            if worker.job is None:
+                job = jobs.next(worker.house)
+                if job is None:
+                    return
+                worker.begin(job)
+        while len(workers) < self._workers and (job := jobs.next()) is not None:
+            workers.append(self._start_worker())
+            workers[-1].begin(job)
+
+    def _start_worker(self) -> _Worker:
+        # Spawned, not forked: simulators and library threads do not survive a fork.
+        context = multiprocessing.get_context("spawn")
+        parent_end, worker_end = context.Pipe()
+        process = context.Process(target=_work, args=(worker_end, self._settings), daemon=True)
+        process.start()
+        worker_end.close()
+        return _Worker(process, parent_end)
+
+    def _receive(self, worker: _Worker, workers: list[_Worker]) -> Outcome | None:
+        """A process's outcome; a dead process is removed.
+
+        Raises:
+            PlannerError: if no process can start.
+        """
+        try:
+            received = worker.pipe.recv()
+        except (EOFError, OSError):
+            workers.remove(worker)
+            worker.stop(at_once=False)
+            how = _ended(worker.process.exitcode)
+            if not worker.is_ready:
+                raise PlannerError(f"a worker's process {how} before its first episode") from None
+            text = f"the process that ran it {how}"
+            if worker.job is None:
+                return None
+            return Outcome(failed_row(self._settings, worker.job, Fault.DIED, text))
+        if isinstance(received, PlannerError):
+            raise received
+        worker.is_ready = True
+        return received if isinstance(received, Outcome) else None
+
+
+def _ended(status: int | None) -> str:
+    if status is not None and status < 0:
+        return f"was ended by {signal.Signals(-status).name}"
+    return f"ended with status {status}"
+
+
+def _work(pipe: Connection, settings: RunSettings) -> None:
+    """The worker's process: runs jobs until the pipe is closed."""
+    # Ctrl-C reaches all processes of a terminal; the parent handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with asyncio.Runner() as runner, suppress(EOFError, OSError):
+        try:
+            worker = EpisodeWorker(settings, Models(settings))
+        except PlannerError as error:
+            pipe.send(PlannerError(str(error)))
+            return
+        pipe.send(_READY)
+        while True:
+            pipe.send(runner.run(worker.play(pipe.recv())))
+
+
+# Flags that choose the engine of a run, shared by commands that run episodes.
+
+
+def add_engine_flags(group: argparse._ArgumentGroup) -> None:
+    """Declares them."""
+    group.add_argument("--workers", type=int, default=1, metavar="W", help="processes")
+    group.add_argument(
+        "--engine",
+        choices=[kind.value for kind in EngineKind],
+        help="default: one_process, or pool with several workers",
+    )
+    group.add_argument("--ray-address", default="", help="head of a cluster; none = this machine")
+    group.add_argument(
+        "--at-once", type=int, default=1, metavar="C", help="concurrent episodes in one process"
+    )
+
+
+def make_engine(args: argparse.Namespace, settings: RunSettings) -> Engine:
+    """The engine that the flags name.
+
+    Raises:
+        PlannerError: for flags that do not fit together, or without the extra `ray`.
+    """
+    default = EngineKind.POOL if args.workers > 1 else EngineKind.ONE_PROCESS
+    kind = EngineKind(args.engine) if args.engine else default
+    if kind is EngineKind.ONE_PROCESS and args.workers > 1:
+        raise PlannerError(f"--engine one_process has no {args.workers} workers; leave one out")
+    if kind is not EngineKind.ONE_PROCESS and args.at_once > 1:
+        raise PlannerError("--at-once is for --engine one_process")
+    if kind is EngineKind.RAY:
+        from planner.bench.runs.ray_engine import RayEngine
+
+        return RayEngine(settings, args.workers, args.ray_address)
+    if kind is EngineKind.POOL:
+        return ProcessPool(settings, args.workers)
+    return OneProcess(settings, args.at_once)

@@ -32,7 +32,7 @@ from planner.bench.runs.success_curves import success_curves
 from planner.bench.runs.table import tasks_of
 from planner.command_line import aligned
 from planner.evaluation.statistics import by_task, task_means
-from planner.training.improvement.curve import Curve
+from planner.training.improvement.journal import Curve
 from planner.world.errors import PlannerError
 
 # What each memory stands for; others keep their names.

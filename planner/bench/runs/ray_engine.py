@@ -6,12 +6,11 @@ import asyncio
 import os
 from typing import Any
 
-from planner.bench.runs.engines import Take
-from planner.bench.runs.job_queue import JobSource
+from planner.bench.runs.engines import JobSource, Take
+from planner.bench.runs.manifest import Job
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import Job
 from planner.bench.runs.worker import EpisodeWorker, failed_row
 from planner.bench.runs.worker import Outcome as _Outcome
 from planner.world.errors import PlannerError

@@ -6,8 +6,10 @@ episodes that were running. An incomplete last line is removed.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Literal
@@ -17,7 +19,8 @@ from pydantic import Field, ValidationError
 from planner.app.run import End
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
-from planner.planning.axes import Control, MemorySource, Observability, Privilege
+from planner.models.recorded import LINES
+from planner.planning.planner_model import Control, MemorySource, Observability, Privilege
 from planner.skills.kind import SkillKind
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel, read_lines
@@ -206,3 +209,25 @@ def _whole_bytes(stream: IO[bytes]) -> int:
             return begin + found + 1
         end = begin
     return 0
+
+
+# The JSON Schemas of rows and dialogues, published in docs/schema/.
+#
+# `python -m planner.bench.runs.rows docs/schema` regenerates them.
+
+
+def schema_texts() -> Mapping[str, str]:
+    """The text of each schema file by name."""
+    schemas = {
+        "bench_row.schema.json": {"title": "One row of a benchmark", **Row.model_json_schema()},
+        "dialogue.schema.json": {"title": "One line of a dialogue", **LINES.json_schema()},
+    }
+    return {
+        name: json.dumps(schema, indent=2, sort_keys=True) + "\n"
+        for name, schema in schemas.items()
+    }
+
+
+if __name__ == "__main__":
+    for name, text in schema_texts().items():
+        (Path(sys.argv[1]) / name).write_text(text, encoding="utf-8")

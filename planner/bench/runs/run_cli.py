@@ -7,21 +7,26 @@ import sys
 from pathlib import Path
 
 from planner.app.drawing_backends import absolute_file
-from planner.bench.runs.engine_choice import add_engine_flags, make_engine
-from planner.bench.runs.manifest import new_manifest
-from planner.bench.runs.memory_flags import add_memory_flags, read_memory_flags
+from planner.bench.runs.engines import add_engine_flags, make_engine
+from planner.bench.runs.manifest import find_suite, jobs_of, naming, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings, memory_names
+from planner.bench.runs.settings import (
+    AnsweredBy,
+    MemoryKind,
+    RunSettings,
+    add_memory_flags,
+    memory_names,
+    read_memory_flags,
+)
 from planner.bench.runs.solved import check_store
-from planner.bench.runs.suites import find_suite, jobs_of, naming
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
 from planner.models.model_choice import absolute, model_forms, part_and_source
-from planner.parts.flags import add_flags, add_option_flags, read_flags, read_option_flags
+from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
 from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.parts.option import OptionValue
-from planner.planning.axes import Control, MemorySource
+from planner.planning.planner_model import Control, MemorySource
 from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import PlannerError
 

@@ -2,31 +2,37 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 from pydantic import Field, model_validator
 
-from planner.app.prepared_run import usual_backend
+from planner.app.embedded_run import usual_backend
 from planner.evaluation.progress import Mode
 from planner.memory.part import UpdaterPart
 from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice
+from planner.parts.catalog import add_option_flags, read_option_flags
 from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
-from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
-from planner.planning.part import PlannerPart, needs_model
-from planner.planning.planner_choice import PlannerChoice
-from planner.planning.planner_model import DialogueOptions
+from planner.planning.part import PlannerChoice, PlannerPart, needs_model
+from planner.planning.planner_model import (
+    Axes,
+    Control,
+    DialogueOptions,
+    MemorySource,
+    Observability,
+    Privilege,
+)
 from planner.skills.kind import SkillChoice, SkillKind
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
 from sim_bridge.backend import Backend
-from sim_bridge.part import Drawn
-from sim_bridge.registry import make_backend
+from sim_bridge.part import Drawn, make_backend
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
@@ -307,3 +313,39 @@ class RunSettings(FileModel):
     def prices(self) -> Prices:
         """Prices per million tokens."""
         return Prices(self.prompt_price, self.cached_price, self.reply_price)
+
+
+# Command-line flags for the memory that reads images.
+
+
+class MemorySettings(TypedDict):
+    """The fields of `RunSettings` that these flags set."""
+
+    memory_model: str
+    memory_url: str
+    memory_second: str
+    memory_options: Mapping[str, OptionValue]
+
+
+def add_memory_flags(parser: argparse.ArgumentParser) -> None:
+    """Declares the flags."""
+    group = parser.add_argument_group("of a memory that reads pictures")
+    group.add_argument("--memory-model", default="", help="a folder, or a server's name for it")
+    group.add_argument("--memory-url", default="", help="the server's, .../v1")
+    group.add_argument("--memory-second", default="", help="folder of the second model")
+    add_option_flags(group, UPDATERS.usable())
+
+
+def read_memory_flags(args: argparse.Namespace) -> MemorySettings:
+    """Reads the flags.
+
+    Raises:
+        OptionError: for an option that the chosen memory does not have, or an invalid value.
+    """
+    declared = () if args.memory in [*MemoryKind] else UPDATERS.get(args.memory).options
+    return MemorySettings(
+        memory_model=args.memory_model,
+        memory_url=args.memory_url,
+        memory_second=args.memory_second,
+        memory_options=read_option_flags(args, declared, UPDATERS.usable()),
+    )

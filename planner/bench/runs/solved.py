@@ -1,31 +1,60 @@
-"""What can be learned from solved episodes: examples for `partnr_rag`, samples, dialogues.
-
-Instructions used for evaluation are excluded by `Evaluated`.
-"""
+"""What can be learned from solved episodes: examples, samples, dialogues and scripts."""
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from planner.bench.runs.manifest import TRACES_NAME, SuiteEpisode, find_suite
 from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import SuiteEpisode, find_suite
+from planner.episodes.episode_file import write_text
 from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker
-from planner.models.dialogue_file import Dialogue, Turn, dialogue_path, read_dialogue
-from planner.models.replies.turn_grammar import END_OF_TURN
-from planner.parts.calls import parse_call
-from planner.planning.finetuning import Sample, TraceStep, samples_of
-from planner.planning.partnr.finetuned import NAME as FINETUNED
-from planner.planning.prompts.partnr import ACTIONS, TEAM_ACTIONS
-from planner.planning.prompts.partnr_state import world_of
-from planner.planning.trace_store import SolvedTask, TraceStore
-from planner.training.chats import Chat, chats_of
+from planner.models.recorded import Dialogue, Turn, dialogue_path, read_dialogue
+from planner.models.replies.turn import END_OF_TURN
+from planner.parts.kinds import parse_call
+from planner.planning.partnr.prompts import ACTIONS, TEAM_ACTIONS
+from planner.planning.partnr.react import NAME as FINETUNED
+from planner.planning.planner_model import world_of
+from planner.planning.solved_tasks import Sample, SolvedTask, TraceStep, TraceStore, samples_of
+from planner.training.chat_tuning import Chat, chats_of
+from planner.world.embedding import SentenceEncoder
 from planner.world.errors import FileError, PlannerError
-from planner.world.instruct import one_line
+from planner.world.topics import one_line
+
+# Scripts from runs: replies for a scripted model that repeats what a planner did.
+
+_THOUGHT = "Thought: This is the next step."
+
+
+def script_of(trace: EpisodeTrace) -> str:
+    """The calls of an episode as replies in PARTNR's ReAct format, separated by blank lines.
+
+    Ordered as agents were asked: by time, then in the episode's order of agents.
+    """
+    order = {agent.uid: number for number, agent in enumerate(trace.episode.agents)}
+    calls = sorted(trace.calls, key=lambda call: (call.started_step, order[call.agent]))
+    return "\n\n".join(f"{_THOUGHT}\n{call.call}\n{END_OF_TURN}" for call in calls) + "\n"
+
+
+def write_scripts(run: Path, folder: Path) -> int:
+    """Writes EPISODE.txt for each episode of a run into a folder; returns how many.
+
+    Raises:
+        FileError: if the run's traces cannot be read, or the folder cannot be written.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    count = 0
+    for path in sorted((run / TRACES_NAME).glob("*.trace.jsonl")):
+        for trace in read_traces(path):
+            write_text(folder / f"{trace.episode.episode_id}.txt", script_of(trace))
+            count += 1
+    return count
+
 
 # The shipped suite for evaluation.
 HELDOUT = "heldout"
@@ -228,3 +257,41 @@ def check_store(settings: RunSettings, suite: Sequence[SuiteEpisode]) -> None:
             f"{traces}: holds the solutions of {len(known)} instructions of this suite, "
             f"such as {known[0][:80]!r}; name the suite with --keep-out when filling the store"
         )
+
+
+# `planner bench examples RUN... --store FILE`: solved episodes as examples for `partnr_rag`.
+
+
+def add_runs(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments common to commands that learn from runs."""
+    parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help="runs' directories")
+    parser.add_argument(
+        "--keep-out",
+        action="append",
+        default=[],
+        metavar="SUITE",
+        help=f"whose instructions are for evaluation only, beside {HELDOUT}; repeatable",
+    )
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_runs(parser)
+    parser.add_argument(
+        "--store", type=Path, required=True, metavar="FILE", help="made or added to"
+    )
+    parser.add_argument("--encoder", type=Path, help="sentence transformer that finds them")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Adds examples that the store lacks, and removes those that are used for evaluation."""
+    evaluated, collected = Evaluated.of(args.keep_out), Collected()
+    tasks = [task for run in args.runs for task in examples_of(run, evaluated, collected)]
+    encoder = SentenceEncoder(args.encoder) if args.encoder else None
+    with TraceStore(args.store, encoder) as store:
+        removed = store.keep_out(evaluated.instructions)
+        added = store.add(tasks)
+        print(f"solved episodes: {collected}")
+        note = f", {removed} of an evaluation removed" if removed else ""
+        print(f"{args.store}: {added} added{note}, {len(store)} examples now")
+    return 0

@@ -1,17 +1,24 @@
-"""Success on held-out tasks by roll-outs: curves of one or several runs, with intervals."""
+"""`planner bench curves DIR... -o PNG`: success by roll-outs, and what improvement gained."""
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from planner.bench.line_colours import line_colours
+from planner.bench.bench_cli import line_colours
+from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.command_line import aligned
+from planner.episodes.episode_file import write_text
 from planner.evaluation import statistics
-from planner.evaluation.statistics import Estimate
-from planner.training.improvement.curve import Curve, CurvePoint
-from planner.world.errors import PlannerError
+from planner.evaluation.statistics import Comparison, Estimate, by_task, compare
+from planner.training.improvement.journal import Curve, CurvePoint, read_curve
+from planner.training.improvement.samplers import ddaft
+from planner.world.errors import FileError, PlannerError
 
 _SIZE, _MARGIN_PX = (900, 420), 56
 _INK, _PAPER, _GRID = (30, 30, 30), (255, 255, 255), (222, 222, 222)
@@ -108,3 +115,151 @@ def _x(samples: float, last: int) -> float:
 
 def _y(share: float) -> float:
     return _SIZE[1] - _MARGIN_PX - share * (_SIZE[1] - 2 * _MARGIN_PX)
+
+
+# What policy improvement gained: paired differences on the same held-out tasks (EPM-2.8).
+
+BEFORE = "before"
+_Outcomes = Mapping[tuple[str, int], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ImprovedRun:
+    """A finished run of `planner train ddaft`.
+
+    Attributes:
+        before: of each held-out task with its seed, whether the first policy solved it.
+        after: whether the last one did.
+    """
+
+    curve: Curve
+    before: _Outcomes
+    after: _Outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """`second` minus `first` in success, over runs of as many seeds."""
+
+    first: str
+    second: str
+    seeds: int
+    found: Comparison
+
+
+def read_improved(folder: Path) -> ImprovedRun | None:
+    """The curve of a run's folder, and the outcomes of its first and last policy.
+
+    None if only the curve was kept, or its policies were not scored.
+
+    Raises:
+        FileError: if a file is missing or wrong.
+    """
+    curve = read_curve(folder)
+    places = [_evaluation(folder, point.iteration) for point in curve.points]
+    if len(places) < 2 or not (places[0].is_file() and places[-1].is_file()):
+        return None
+    return ImprovedRun(curve, _outcomes(places[0]), _outcomes(places[-1]))
+
+
+def _evaluation(folder: Path, iteration: int) -> Path:
+    return folder / f"iteration_{iteration}" / "evaluation" / ROWS_NAME
+
+
+def _outcomes(path: Path) -> _Outcomes:
+    rows = newest_rows(path)
+    return {key: float(row.verdict.success) for key, row in rows.items() if row.verdict is not None}
+
+
+def gains(runs: Sequence[ImprovedRun]) -> list[Gain]:
+    """Each algorithm against the policy before it, then DDAFT against each rival at equal seeds.
+
+    A task's value is its mean over the runs and over the seeds that it was scored with, so that
+    tasks, which are what was drawn, are what the interval is over.
+
+    Raises:
+        PlannerError: if runs were not scored on the same tasks.
+    """
+    by_name: dict[str, dict[int, ImprovedRun]] = {}
+    for run in runs:
+        by_name.setdefault(run.curve.algorithm, {})[run.curve.seed] = run
+    found = []
+    for name, of_seed in by_name.items():
+        chosen = list(of_seed.values())
+        before, after = [run.before for run in chosen], [run.after for run in chosen]
+        found.append(_gain(BEFORE, before, name, after))
+    for name, of_seed in by_name.items():
+        seeds = sorted(of_seed.keys() & by_name.get(ddaft.NAME, {}).keys())
+        if name != ddaft.NAME and seeds:
+            ours = [by_name[ddaft.NAME][seed].after for seed in seeds]
+            found.append(_gain(name, [of_seed[seed].after for seed in seeds], ddaft.NAME, ours))
+    return found
+
+
+def _gain(first: str, before: Sequence[_Outcomes], second: str, after: Sequence[_Outcomes]) -> Gain:
+    keys = sorted(set(before[0]).intersection(*before, *after))
+    if any(len(outcomes) != len(before[0]) for outcomes in (*before, *after)) or not keys:
+        raise PlannerError(f"{first} and {second} were not scored on the same held-out tasks")
+
+    def of_tasks(runs: Sequence[_Outcomes]) -> list[list[float]]:
+        return by_task((key[0], run[key]) for key in keys for run in runs)
+
+    found = compare(of_tasks(before), of_tasks(after), binary=True)
+    return Gain(first, second, len(before), found)
+
+
+def gain_lines(found: Sequence[Gain]) -> list[str]:
+    """The differences as a table."""
+    rows: list[tuple[str, ...]] = [
+        ("SECOND", "FIRST", "DIFFERENCE", "LOW", "HIGH", "BETTER", "WORSE", "P", "N", "SEEDS")
+    ]
+    for gain in found:
+        estimate = gain.found.difference
+        numbers = (
+            "-" if x is None else f"{x:+.2f}" for x in (estimate.value, estimate.low, estimate.high)
+        )
+        counts = (gain.found.better, gain.found.worse, f"{gain.found.p:.3f}", estimate.n)
+        rows.append((gain.second, gain.first, *numbers, *map(str, counts), str(gain.seeds)))
+    return [
+        "WHAT IMPROVEMENT GAINED: second - first on the same held-out tasks, intervals of 95 %",
+        *aligned(rows),
+        "",
+    ]
+
+
+# `planner bench curves DIR... -o PNG`: runs of policy improvement in one picture.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "runs", nargs="+", type=Path, metavar="DIR", help="folders of planner train ddaft"
+    )
+    parser.add_argument("-o", "--out", type=Path, required=True, metavar="PNG")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="the same as numbers")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draws them, and prints the last point of each, and what was gained."""
+    curves = [read_curve(folder) for folder in args.runs]
+    gained = gains([run for folder in args.runs if (run := read_improved(folder)) is not None])
+    try:
+        draw_success_curves(curves).save(args.out, format="PNG")
+    except OSError as error:
+        raise FileError(args.out, "", f"cannot be written: {error.strerror}") from None
+    for name, points in success_curves(curves).items():
+        last = points[-1]
+        found = last.success
+        bounds = "" if found.low is None else f" [{found.low:.2f}, {found.high:.2f}]"
+        value = "no verdict" if found.value is None else f"{found.value:.2f}{bounds}"
+        print(f"{name}: {value} after {last.samples} roll-outs")
+    if gained:
+        print("\n".join(["", *gain_lines(gained)]))
+    if args.json is not None:
+        numbers = {
+            "curves": [curve.model_dump(mode="json") for curve in curves],
+            "gains": [asdict(gain) for gain in gained],
+        }
+        write_text(args.json, json.dumps(numbers, indent=2) + "\n")
+    print(args.out)
+    return 0

@@ -12,18 +12,18 @@ from pathlib import Path
 
 from planner.bench.runs import (
     all_cli,
+    claims,
     epm_tables,
     et_plan_tables,
     llamar_tables,
-    partnr_tables,
     teach_tables,
 )
 from planner.bench.runs.epm_tables import Lengths
-from planner.bench.runs.improvement_gains import gain_lines, gains, read_improved
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.training.improvement.curve import CURVE, Curve, read_curve
+from planner.bench.runs.success_curves import gain_lines, gains, read_improved
+from planner.training.improvement.journal import CURVE, Curve, read_curve
 from planner.world.errors import PlannerError
 
 Named = Mapping[str, Sequence[str]]
@@ -51,7 +51,7 @@ PAPERS: Mapping[str, Paper] = {
     "et-plan": Paper(et_plan_tables.row_keys, et_plan_tables.table_lines),
     "helper": Paper(teach_tables.row_keys, teach_tables.table_lines),
     "llamar": Paper(llamar_tables.row_keys, llamar_tables.table_lines),
-    "partnr": Paper(partnr_tables.row_keys, partnr_tables.table_lines),
+    "partnr": Paper(claims.row_keys, claims.table_lines),
 }
 
 

@@ -9,42 +9,45 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from planner.app.embedded_run import backend_agents
-from planner.app.prepared_run import prepare_run
-from planner.app.run import EpisodeRun, RunResult
+from planner.app.embedded_run import backend_agents, prepare_run
+from planner.app.run import (
+    EpisodeRun,
+    RunResult,
+    SimulatedPerson,
+    attended,
+    decision_record,
+    traced,
+)
 from planner.app.run_options import RunOptions
-from planner.app.simulated_person import SimulatedPerson, attended
-from planner.app.trace import decision_record, traced
-from planner.bench.runs.house_caches import (
+from planner.bench.runs.manifest import Job, versions
+from planner.bench.runs.models import (
+    Models,
     clear_house_caches,
     keep_house_caches,
     return_house_caches,
+    trace_stem,
 )
-from planner.bench.runs.manifest import versions
-from planner.bench.runs.models import Models, trace_stem
 from planner.bench.runs.rows import Fault, Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.bench.runs.settings import AnsweredBy, RunSettings
-from planner.bench.runs.suites import Job
 from planner.evaluation.metrics.metric import Metric, MetricRecord
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.trace import LINES, EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
+from planner.models.caller import ModelCall
 from planner.models.chat import ChatModel, ModelUnavailableError
-from planner.models.dialogue_file import DialogueWriter, HeadLine
 from planner.models.ledger import Account, LedgerModel
-from planner.models.trace import ModelCall
+from planner.models.recorded import DialogueWriter, HeadLine
 from planner.parts.kinds import BACKENDS
+from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import make_planner
-from planner.training.traces.record import Provenance
-from planner.training.traces.recorder import TraceRecorder
+from planner.training.traces.record import Provenance, TraceRecorder
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Backend
-from sim_bridge.drawn_from import DrawsModels
+from sim_bridge.geometry import DrawsModels
 
 
 @dataclass(frozen=True, slots=True)

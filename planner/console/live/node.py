@@ -14,28 +14,25 @@ from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
-from planner.console.correction import operation_of
-from planner.console.driving import Driver
-from planner.console.orders import Done
-from planner.console.protocol import Correct
-from planner.parts.calls import parse_call
+from planner.console.orders import Done, Driver
+from planner.console.protocol import Correct, operation_of
+from planner.parts.kinds import parse_call
 from planner.ros import qos
+from planner.ros.clients import ServiceCall
 from planner.ros.conversions import point_message
-from planner.ros.fresh_memory import FreshMemory
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.instruct_client import InstructClient
-from planner.ros.pause import pause
-from planner.ros.primitive_client import PrimitiveClient
-from planner.ros.service_call import ServiceCall
+from planner.ros.lockstep import FreshMemory
+from planner.ros.primitives import PrimitiveClient
 from planner.ros.skill_client import SkillClient
-from planner.ros.waiting import wall_clock
+from planner.ros.waiting import pause, wall_clock
 from planner.world import topics
 from planner.world.agents import body_of
-from planner.world.entity import OperationKind
+from planner.world.belief import OperationKind
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
 from planner.world.memory_wire import OPERATION_KINDS, entity_record
 from planner.world.skill import CallError, SkillResult
+from planner.world.topics import InstructionCode
 
 # Wall seconds.
 WAIT_S, STOP_WAIT_S, _POLL_S = 10.0, 3.0, 0.05

@@ -11,18 +11,28 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from planner.episodes.et_generation.arguments import ALL
-from planner.episodes.et_generation.categories import Category, Variant
-from planner.episodes.et_generation.generating import LAPS, Order, generate
-from planner.episodes.et_generation.house_tasks import OF_HOUSE, HouseTasks, Row
-from planner.episodes.et_generation.kept import Asked, PartialTasks
-from planner.episodes.et_generation.occlusion import marked
-from planner.episodes.et_generation.paper_record import write_records
-from planner.episodes.et_generation.reading import Critic
-from planner.episodes.et_generation.task_world import MakeWorld
-from planner.episodes.et_plan.homes import HomeSplit, home_named, homes
-from planner.episodes.generation.progress import Progress
-from planner.episodes.pack import SUFFIX, write_set
+from planner.episodes.arguments import ALL
+from planner.episodes.episode_file import SUFFIX, write_set
+from planner.episodes.et_generation.categories import (
+    Category,
+    HomeSplit,
+    Variant,
+    home_named,
+    homes,
+)
+from planner.episodes.et_generation.house_tasks import (
+    LAPS,
+    OF_HOUSE,
+    Asked,
+    HouseTasks,
+    Order,
+    PartialTasks,
+    Row,
+    generate,
+)
+from planner.episodes.et_generation.idea import Critic, marked
+from planner.episodes.et_generation.plans import MakeWorld, write_records
+from planner.episodes.generation.partial_file import Progress
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
@@ -178,7 +188,7 @@ def _split(split: HomeSplit) -> str:
 
 
 def _is_shipped(house: House) -> bool:
-    from planner.houses.shipped import shipped_houses
+    from planner.houses.generator import shipped_houses
 
     return house.name in {path.stem for path in shipped_houses()}
 

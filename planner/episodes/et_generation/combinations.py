@@ -1,15 +1,16 @@
-"""All combinations of a house's things that fit a category's template, by rule (ETPLAN-2.1)."""
+"""All combinations of a house's things that fit a template, and drawing them evenly."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator
 
 from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.house_facts import Entity, HouseFacts
-from planner.episodes.et_generation.idea import Idea, Link, RelationWord
-from planner.episodes.et_generation.sense import (
+from planner.episodes.et_generation.house_facts import (
+    Entity,
+    HouseFacts,
     are_related,
     fits_at,
     is_nested,
@@ -18,6 +19,7 @@ from planner.episodes.et_generation.sense import (
     stands_out,
     suits_nest,
 )
+from planner.episodes.et_generation.idea import Idea, Link, RelationWord
 from planner.world.vocabulary import Relation
 
 _WORDS: dict[Relation, RelationWord] = {Relation.ON: "ON", Relation.WITHIN: "INSIDE"}
@@ -198,3 +200,46 @@ _MAKERS = {
     Category.TWO_OBJECTS: _two_objects,
     Category.TEMPORAL: _temporal,
 }
+
+
+# Draws ideas evenly: every relation and every class of targets as often as the others.
+
+
+class Deck:
+    """The ideas of a category that were not drawn yet."""
+
+    def __init__(self, facts: HouseFacts, ideas: Iterable[Idea], rng: random.Random) -> None:
+        self._rng = rng
+        self._piles: dict[str, dict[str, list[Idea]]] = {}
+        for idea in ideas:
+            kind = _kind(facts, idea)
+            classes = self._piles.setdefault(kind, {})
+            classes.setdefault(facts.class_of(idea.target), []).append(idea)
+
+    def draw(self) -> Idea | None:
+        """The next one; None after the last."""
+        if not self._piles:
+            return None
+        kind = self._rng.choice(list(self._piles))
+        classes = self._piles[kind]
+        cls = self._rng.choice(list(classes))
+        pile = classes[cls]
+        at = self._rng.randrange(len(pile))
+        pile[at], pile[-1] = pile[-1], pile[at]
+        idea = pile.pop()
+        if not pile:
+            del classes[cls]
+        if not classes:
+            del self._piles[kind]
+        return idea
+
+
+def _kind(facts: HouseFacts, idea: Idea) -> str:
+    link = idea.source or idea.nest or idea.place
+    if link is None:
+        return "thing" if facts.entities[idea.target].is_thing else "furniture"
+    return "room" if _is_room(facts, link) else link.relation
+
+
+def _is_room(facts: HouseFacts, link: Link) -> bool:
+    return link.name in facts.room_class

@@ -1,38 +1,79 @@
-"""Tasks of one house: ideas with words, a start, and a plan that was carried out (ETPLAN-2.1)."""
+"""Tasks of houses with plans that were carried out, and the partial file of a generation."""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import Literal, TypeAlias
 
-from pydantic import JsonValue
+import numpy as np
+from pydantic import Field, JsonValue
 
 from planner.episodes.et_generation.categories import Category, Variant
-from planner.episodes.et_generation.combinations import combinations
-from planner.episodes.et_generation.deck import Deck
-from planner.episodes.et_generation.goal import goal_of
+from planner.episodes.et_generation.combinations import Deck, combinations
 from planner.episodes.et_generation.house_facts import HouseFacts, facts_of
-from planner.episodes.et_generation.idea import Idea
-from planner.episodes.et_generation.least_walk import least_walk, wanted_of, with_anchors
-from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
-from planner.episodes.et_generation.plans import Plan, verbs_of
-from planner.episodes.et_generation.reading import Critic, RejectedIdeaError
-from planner.episodes.et_generation.starts import BODY, Pose2D, starts_of
-from planner.episodes.et_generation.task_world import TaskWorld
-from planner.episodes.et_generation.walking import Stand, Walking
+from planner.episodes.et_generation.idea import (
+    Critic,
+    Idea,
+    NoNameError,
+    Phrasing,
+    RejectedIdeaError,
+)
+from planner.episodes.et_generation.least_walk import (
+    Stand,
+    Walking,
+    least_walk,
+    wanted_of,
+    with_anchors,
+)
+from planner.episodes.et_generation.plans import Plan, TaskWorld, goal_of, verbs_of
+from planner.episodes.generation.partial_file import Numbered, PartialLines
 from planner.episodes.lint.goal import task_types
 from planner.evaluation.language import read_evaluation
-from planner.world.episode import (
-    EPISODE_VERSION,
-    AgentPlacement,
-    Criteria,
-    Episode,
-    Prior,
-)
+from planner.world.agents import default_bodies
+from planner.world.episode import EPISODE_VERSION, AgentPlacement, Criteria, Episode, Prior
+from planner.world.errors import FileError
 from planner.world.files import FileModel
+from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
+from planner.world.vocabulary import AgentKind
+
+# Where the robot may start: free floor of every room (ETPLAN-1.1).
+
+# As VirtualHome's characters, which have two hands.
+BODY = AgentKind.HUMAN
+_A_ROOM = 24
+_MARGIN_M = 0.05
+
+Pose2D: TypeAlias = tuple[float, float, float]
+
+
+def starts_of(house: House) -> Mapping[str, tuple[Pose2D, ...]]:
+    """Poses [x, y, yaw] by room; a room without free floor has none, a graph's the middle."""
+    if house.graph is not None:
+        return {room.name: (_middle(room.polygon_m),) for room in house.rooms}
+    rng = np.random.default_rng([house.seed or 0, 7])
+    grid = FloorGrid.of(house, default_bodies()[BODY].radius_m + _MARGIN_M)
+    points = grid.free_points_m
+    parts = np.array([grid.component(x, y) for x, y in points])
+    largest = np.bincount(parts).argmax() if len(parts) else 0
+    found: dict[str, list[Pose2D]] = {room.name: [] for room in house.rooms}
+    for index in rng.permutation(np.flatnonzero(parts == largest)):
+        x, y = (round(float(at), 3) for at in points[index])
+        room = house.room_at(x, y)
+        if room is not None and len(found[room]) < _A_ROOM:
+            found[room].append((x, y, round(float(rng.uniform(-np.pi, np.pi)), 3)))
+    return {name: tuple(poses) for name, poses in found.items() if poses}
+
+
+def _middle(polygon_m: tuple[tuple[float, float], ...]) -> Pose2D:
+    xs, ys = [x for x, _ in polygon_m], [y for _, y in polygon_m]
+    return (round((min(xs) + max(xs)) / 2, 3), round((min(ys) + max(ys)) / 2, 3), 0.0)
+
 
 NO_IDEAS = "nothing in the house fits the template"
 NO_NAME = "a class has no plain name of its own"
@@ -300,3 +341,165 @@ def _with_plan(episode: Episode, plan: Plan) -> Episode:
         "variants": variants,
     }
     return episode.model_copy(update={"criteria": criteria.model_copy(update=update)})
+
+
+# Generates tasks for houses, row by row, and goes on where an earlier run was stopped.
+#
+# What a row lacks in one house, because nothing more fits there, the next ones make up for.
+
+# How often the houses are gone through for a row that lacks tasks.
+LAPS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What to generate.
+
+    Attributes:
+        houses: each makes a part of every row.
+        rows: each gets as many tasks as the others, up to one.
+        count: of tasks in all.
+        seed: of everything random.
+    """
+
+    houses: Sequence[HouseTasks]
+    rows: Sequence[Row]
+    count: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One portion that is to be made: `number` of all, `count` tasks of a row in a house."""
+
+    number: int
+    row: Row
+    house: HouseTasks
+    count: int
+    seed: str
+    first: int
+
+
+def generate(
+    order: Order, known: Callable[[Step, set[str]], Portion | None]
+) -> Iterator[tuple[Step, Portion]]:
+    """Makes portions one after the other, which depend on the order and those before only.
+
+    Args:
+        order: what to make.
+        known: an earlier run's portion, whose keys it adds to those given; None to make it.
+    """
+    number = 0
+    for index, row in enumerate(order.rows):
+        wanted = order.count // len(order.rows) + (index < order.count % len(order.rows))
+        taken: dict[str, set[str]] = {}
+        made: Counter[str] = Counter()
+        # Houses that have nothing for the row are told once, and not asked again.
+        without: set[str] = set()
+        for lap in range(LAPS):
+            for left, house in zip(range(len(order.houses), 0, -1), order.houses, strict=True):
+                count = -(-(wanted - made.total()) // left)
+                name = house.house.name
+                if count <= 0 or name in without:
+                    continue
+                keys = taken.setdefault(name, set())
+                seed = f"{order.seed}/{lap}"
+                step = Step(number, row, house, count, seed, made[name])
+                portion = known(step, keys)
+                if portion is None:
+                    portion = house.make(row, count, seed, keys, made[name])
+                made[name] += len(portion.episodes)
+                if portion.rejected.keys() & OF_HOUSE:
+                    without.add(name)
+                number += 1
+                yield step, portion
+
+
+# The partial file of a generation of ET-Plan-Bench's tasks: a line for each portion.
+
+_MOST_PORTIONS = 1_000_000
+
+
+class Asked(FileModel):
+    """The first line: the arguments that decide what the tasks are.
+
+    Attributes:
+        houses: SHA-256 of each house's file by name, in the order of use.
+    """
+
+    version: Literal[1] = 1
+    world: str
+    rows: tuple[str, ...]
+    variant: tuple[str, ...]
+    count: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    model: str
+    houses: dict[str, str]
+
+
+class Block(Numbered):
+    """A portion."""
+
+    tasks: tuple[Kept, ...]
+    keys: tuple[str, ...]
+
+
+class PartialTasks:
+    """What is done so far, and what was."""
+
+    def __init__(self, output: Path, asked: Asked) -> None:
+        """As `PartialLines`."""
+        self.lines: PartialLines[Asked, Block] = PartialLines(output, asked, Block, _MOST_PORTIONS)
+        self._earlier = {block.number: block for block in self.lines.done}
+
+    @property
+    def tasks(self) -> int:
+        """How many tasks an earlier run made."""
+        return sum(len(block.tasks) for block in self._earlier.values())
+
+    def known(self, step: Step, keys: set[str]) -> Portion | None:
+        """An earlier run's portion.
+
+        Raises:
+            FileError: if it is not of this step's kind.
+        """
+        block = self._earlier.get(step.number)
+        if block is None:
+            return None
+        names = [f"{step.house.house.name}-{step.row.name}-" for _ in block.tasks]
+        if any(not t.episode_id.startswith(n) for t, n in zip(block.tasks, names, strict=True)):
+            reason = "is of another house or kind than now; delete this file to begin again"
+            raise FileError(self.lines.path, f"portion {step.number}", reason)
+        keys.update(block.keys)
+        episodes = [step.house.again(task) for task in block.tasks]
+        return Portion(episodes, list(block.keys), Counter(block.rejected))
+
+    def keep(self, step: Step, portion: Portion) -> None:
+        """Writes a portion, unless an earlier run did.
+
+        Raises:
+            FileError: if it cannot be written.
+        """
+        if step.number in self._earlier:
+            return
+        tasks = []
+        for episode in portion.episodes:
+            start, criteria = episode.agents[0].start, episode.criteria
+            if start is None or criteria is None:
+                raise ValueError(f"{episode.episode_id} has no start or no criteria")
+            kept = Kept(
+                episode_id=episode.episode_id,
+                instruction=episode.instruction,
+                start=start,
+                criteria=criteria,
+                evaluation=episode.evaluation,
+            )
+            tasks.append(kept)
+        self.lines.append(
+            Block(
+                number=step.number,
+                rejected=dict(portion.rejected),
+                tasks=tuple(tasks),
+                keys=tuple(portion.keys),
+            )
+        )

@@ -7,14 +7,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.idea import Idea
-from planner.episodes.et_generation.phrasing import Phrasing
-from planner.episodes.et_generation.reading import RejectedIdeaError
-from planner.models.blocking import BlockingLoop
-from planner.models.caller import Caller
-from planner.models.chat import ChatModel, Message, Speaker
+from planner.episodes.et_generation.idea import Idea, Phrasing, RejectedIdeaError
+from planner.models.caller import BlockingLoop, Caller
+from planner.models.chat import ChatModel, Message, Role, Speaker
 from planner.models.replies.form import ReplyError, ReplyForm, check_length
-from planner.models.role import Role
 
 UNREASONABLE = "the model calls it unreasonable"
 PROSE = "the model's answer is neither Reasonable nor Unreasonable"

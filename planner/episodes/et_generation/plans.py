@@ -1,19 +1,25 @@
-"""Ground truth: the shortest way to do an idea, as skill calls (ETPLAN-2.2).
-
-The way to something leads through its room and what has to be opened: kitchen, fridge, apple. The
-room that the robot is in is left out, and with a layout map so is the room on the way to furniture,
-whose place is known.
-"""
+"""The true plan of an idea, its goal, the world that carries it out, and the paper's record."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import JsonValue
 
 from planner.episodes.et_generation.house_facts import HouseFacts
 from planner.episodes.et_generation.idea import Idea, Link
-from planner.parts.calls import parse_call
-from planner.world.episode import Prior
+from planner.episodes.et_plan.judged import evaluation_of_triples
+from planner.parts.kinds import parse_call
+from planner.world.episode import Episode, Prior
+from planner.world.errors import FileError
+from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import Relation
 
 # Where a thing may be put down for a moment.
 _LEDGES = frozenset({"table", "counter", "desk", "cabinet", "tv_stand", "bench", "nightstand"})
@@ -207,3 +213,172 @@ _VERBS: dict[str, str] = {
     SkillName.PICK: "GRAB",
     SkillName.OPEN: "OPEN",
 }
+
+
+# The seam to the world in which plans are carried out: episodes import no simulator.
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of a plan.
+
+    Attributes:
+        reason: why it does not count, in few words without names; "" if it met the criteria.
+        walked_m: the distance that the robot walked.
+    """
+
+    reason: str = ""
+    walked_m: float = 0.0
+
+
+class TaskWorld(Protocol):
+    """Carries plans out and has them judged."""
+
+    @property
+    def name(self) -> str:
+        """What the command line calls it."""
+
+    @property
+    def lacks(self) -> dict[str, str]:
+        """Why it has no tasks of a category or with a relation, by that word."""
+
+    def play(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
+        """Carries a plan out from the episode's start, and has it judged.
+
+        Args:
+            episode: with criteria; its own reference plan is ignored.
+            house: the episode's.
+            plan: calls of skills.
+
+        Raises:
+            PlannerError: if the episode does not fit the house.
+        """
+
+    def close(self) -> None:
+        """Ends what it started."""
+
+
+# Makes a world by its name on the command line.
+MakeWorld = Callable[[str], TaskWorld]
+
+
+# A task's goal in PARTNR's language, for planners that are given goals instead of words.
+
+
+def goal_of(
+    idea: Idea, facts: HouseFacts, variables: Mapping[str, tuple[str, ...]]
+) -> dict[str, JsonValue] | None:
+    """The evaluation; None if the task is only to find something, which that language cannot say.
+
+    What holds from the start, as that A is near B or C in D, becomes a choice of entities.
+    """
+    chosen = dict(variables)
+    source = idea.source
+    if source is not None:
+        chosen["A"] = tuple(
+            name
+            for name in variables["A"]
+            if any(
+                name != other and facts.holds(source.relation, name, other)
+                for other in variables["B"]
+            )
+        )
+    if idea.room:
+        chosen["C"] = tuple(
+            name for name in variables["C"] if facts.room_of(name) in variables["D"]
+        )
+    before = [triple for triple in idea.intermediate() if idea.nest and triple[1:] == ("A", "B")]
+    goals = [triple for triple in idea.success() if triple[2] == "C" and triple[1] != "robot"]
+    return evaluation_of_triples(before, goals, chosen, facts.house).evaluation
+
+
+# The paper's record of a task: text, criteria, environment and true plan (ETPLAN-2.1).
+#
+# Things have the numbers of our names, so `apple_2` is the class `apple` with the id 2; ids are
+# unique in a class. `planner episodes import et-plan-bench --graph` reads such files.
+
+_WORDS = {Relation.ON: "ON", Relation.WITHIN: "INSIDE"}
+
+
+def paper_record(episode: Episode, facts: HouseFacts, scene: int) -> dict[str, JsonValue]:
+    """A task's record.
+
+    Args:
+        episode: with criteria and a reference plan.
+        facts: of its house.
+        scene: the number of its house.
+    """
+    criteria = episode.criteria
+    if criteria is None:
+        raise ValueError(f"{episode.episode_id} has no criteria")
+    objects: dict[str, JsonValue] = {}
+    for letter, names in criteria.variables.items():
+        word, number = _split(names[0])
+        objects[letter] = {"class": word, "id": number}
+    start = episode.agents[0].start
+    return {
+        "id": episode.episode_id,
+        "category": criteria.category,
+        "variants": list(criteria.variants),
+        "scene": scene,
+        "split": episode.split,
+        "task": episode.instruction,
+        "objects": objects,
+        "intermediate": [list(triple) for triple in criteria.intermediate],
+        "success": [list(triple) for triple in criteria.success],
+        "prior": criteria.prior,
+        "arms": criteria.arms,
+        "init": {"position": [*(start or ())[:2], 0.0], "yaw": (start or (0.0,))[-1]},
+        "environment": {"house": episode.house, "relations": _relations(episode, facts)},
+        "gt": [
+            [verb, *(part for name in names for part in _split(name))]
+            for verb, *names in criteria.reference_plan
+        ],
+    }
+
+
+def _relations(episode: Episode, facts: HouseFacts) -> list[JsonValue]:
+    """How what the task names, and what the plan uses, stands at the start."""
+    criteria = episode.criteria
+    plan = () if criteria is None else criteria.reference_plan
+    names = {name for _, *used in plan for name in used}
+    found: list[JsonValue] = []
+    for name in sorted(names & facts.entities.keys()):
+        entity = facts.entities[name]
+        if entity.relation is not None and entity.parent in facts.entities:
+            found.append([_WORDS[entity.relation], *_split(name), *_split(entity.parent)])
+        found.append(["INSIDE", *_split(name), *_split(entity.room)])
+    return found
+
+
+def _split(name: str) -> tuple[str, int]:
+    word, _, number = name.rpartition("_")
+    return word, int(number)
+
+
+def write_records(
+    path: Path,
+    episodes: Iterable[Episode],
+    facts: Mapping[str, HouseFacts],
+    scenes: Mapping[str, int],
+) -> None:
+    """Writes records as JSON lines.
+
+    Raises:
+        FileError: if the file cannot be written.
+    """
+    lines = (
+        json.dumps(
+            paper_record(episode, facts[episode.house], scenes[episode.house]), ensure_ascii=False
+        )
+        for episode in episodes
+    )
+    temporary = path.with_name(path.name + ".tmp")
+    try:
+        with temporary.open("w", encoding="utf-8") as stream:
+            stream.writelines(f"{line}\n" for line in lines)
+            stream.flush()
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None

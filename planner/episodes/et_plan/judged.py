@@ -1,19 +1,118 @@
-"""ET-Plan-Bench's criteria as an evaluation, as far as PARTNR's language can express them."""
+"""ET-Plan-Bench's plans as calls, its criteria as an evaluation, and both in scene graphs."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pydantic import JsonValue
+from pydantic import JsonValue, ValidationError
 
-from planner.episodes.et_plan.file import EtTask, EtTriple
-from planner.episodes.et_plan.task_scene import is_brought_about
-from planner.world.episode import ROBOT
-from planner.world.house import House
+from planner.episodes.et_plan.file import (
+    FLOOR,
+    PUTS,
+    STRUCTURE,
+    EtStep,
+    EtTask,
+    EtTriple,
+    asked_relation,
+    is_brought_about,
+    split_criteria,
+)
+from planner.episodes.lint.goal import task_types
+from planner.evaluation.language import read_evaluation
+from planner.parts.kinds import parse_call
+from planner.world.episode import ROBOT, AgentPlacement, Criteria, Episode, FurnitureChange, Source
+from planner.world.errors import FileError, from_validation
+from planner.world.graph_file import word_of
+from planner.world.house import House, ObjectPlacement
 from planner.world.receptacle import part_by_word
-from planner.world.vocabulary import Relation, floor_name
+from planner.world.skill import SkillCall, SkillName
+from planner.world.vocabulary import AgentKind, Relation, floor_name
+
+# ET-Plan-Bench's reference plans as skill calls, for comparison with what was done.
+
+# VirtualHome's verbs (ETPLAN-3.1).
+_SKILLS = {
+    "WALK": SkillName.NAVIGATE,
+    "GRAB": SkillName.PICK,
+    "OPEN": SkillName.OPEN,
+    "CLOSE": SkillName.CLOSE,
+}
+# Looking around is not an action (ETPLAN-1.4).
+_TURNS = frozenset({"TURNRIGHT", "TURNLEFT"})
+
+
+def plan_calls(
+    task: EtTask, house: House, name_of: Callable[[str, int], str | None]
+) -> tuple[str, ...]:
+    """A task's plan as calls in a house; none at all if a step has no corresponding call.
+
+    The criteria determine whether a thing goes on or within a place; if they do not, the verb does;
+    things go on what has no hollow, and into what has no top. What does not open here is left
+    as it is.
+
+    Args:
+        task: with the data set's own plan.
+        house: the episode's.
+        name_of: our name for an entity of the data set, given as a word and a number.
+    """
+    calls = [
+        _call(task, house, step, name_of)
+        for step in task.plan
+        if step.verb not in _TURNS and not _opens_nothing(house, step, name_of)
+    ]
+    return () if None in calls else tuple(str(call) for call in calls)
+
+
+def _opens_nothing(house: House, step: EtStep, name_of: Callable[[str, int], str | None]) -> bool:
+    if step.verb not in ("OPEN", "CLOSE") or house.graph is not None:
+        return False
+    pieces = [house.furniture_by_name.get(name_of(w, n) or "") for w, n in step.arguments]
+    return not any(piece is not None and piece.joints for piece in pieces)
+
+
+def _call(
+    task: EtTask, house: House, step: EtStep, name_of: Callable[[str, int], str | None]
+) -> SkillCall | None:
+    names = [name_of(word, number) for word, number in step.arguments]
+    if None in names or len(names) != (2 if step.verb in PUTS else 1):
+        return None
+    if step.verb not in PUTS:
+        return SkillCall(_SKILLS[step.verb], tuple(names)) if step.verb in _SKILLS else None
+    (thing, _), (place, _) = step.arguments
+    asked = asked_relation(task, thing, place)
+    within = asked == "INSIDE" or (not asked and step.verb == "PUTIN")
+    piece, name = house.furniture_by_name.get(names[1] or ""), (names[1] or "").rpartition("_")[0]
+    if piece is not None:
+        within = bool(piece.interiors) and (within or not piece.surfaces)
+    elif house.graph is None:
+        hollow, top = (part_by_word(name, each) for each in (Relation.WITHIN, Relation.ON))
+        within = hollow is not None and (within or top is None)
+    relation = "within" if within else "on"
+    return SkillCall(SkillName.PLACE, (names[0], relation, names[1], None, None))
+
+
+def open_at_start(
+    calls: Sequence[str], placed: Iterable[ObjectPlacement], house: House
+) -> dict[str, FurnitureChange]:
+    """The furniture that calls reach into without opening it; in the benchmark it was open."""
+    within = {thing.name: thing.parent for thing in placed if thing.relation is Relation.WITHIN}
+    opened: set[str | None] = set()
+    found: dict[str, FurnitureChange] = {}
+    for call in map(parse_call, calls):
+        into = None
+        if call.name == SkillName.OPEN:
+            opened.add(call.arguments[0])
+        elif call.name == SkillName.PICK:
+            into = within.get(call.arguments[0] or "")
+        elif call.name == SkillName.PLACE and call.arguments[1] == "within":
+            into = call.arguments[2]
+        piece = house.furniture_by_name.get(into or "")
+        if piece is not None and piece.joints and piece.name not in opened:
+            found[piece.name] = FurnitureChange(open=True)
+    return found
+
 
 # VirtualHome's CLOSE is less than this from a centre to a box (ETPLAN-3.1).
 CLOSE_M = 1.5
@@ -135,3 +234,127 @@ class _Writer:
         if self.house.graph is not None or relation is Relation.ON:
             return True
         return part_by_word(name.rpartition("_")[0], relation) is not None
+
+
+# ET-Plan-Bench's tasks in scene graphs: nothing is fitted, ids and classes are the task's.
+#
+# A word of a criterion means the node with its id, or every node of its class, `floor` every
+# floor. The published format has goals and initial positions in one text: statements about a thing
+# that the plan moves elsewhere, or only finds, must have held on the way (ETPLAN-4.3).
+
+DATASET = "et-plan-bench"
+# As the benchmark's characters: two hands, of which opening needs a free one.
+CHARACTER = AgentPlacement(uid="agent_0", kind=AgentKind.HUMAN)
+
+
+@dataclass(frozen=True, slots=True)
+class GraphTask:
+    """A task in its graph; `reason` says why it has no evaluation, if it has none."""
+
+    episode: Episode
+    reason: str = ""
+
+
+def graph_episode(task: EtTask, house: House) -> Episode:
+    """A task as an episode in the graph for which it was made.
+
+    Raises:
+        FileError: if the graph has no node for a word of the task.
+    """
+    return graph_task(task, house).episode
+
+
+def graph_task(
+    task: EtTask, house: House, open_at_start: Sequence[tuple[str, int]] = (), sha256: str = ""
+) -> GraphTask:
+    """As `graph_episode`.
+
+    Args:
+        task: the task.
+        house: made from the graph.
+        open_at_start: class and id of furniture that is closed in the graph but open in this task.
+        sha256: of the task's file.
+    """
+    things = {word_of(item.class_name) for item in house.objects}
+    notes = list(task.unknown_fields)
+    source, goals = (
+        list(_without_building(task, triples, notes))
+        for triples in split_criteria(task, lambda word: word_of(word) in things)
+    )
+    words = dict.fromkeys(w for t in (*source, *goals) for w in t[1:] if w != ROBOT)
+    variables = {word: _meant(task, word, house) for word in words}
+    judged = evaluation_of_criteria(task, goals, variables, house)
+    try:
+        criteria = Criteria(
+            variables=variables,
+            success=tuple(goals),  # type: ignore[arg-type]
+            intermediate=tuple(source),  # type: ignore[arg-type]
+            category=task.category,
+            arms=task.arms,
+            reference_plan=tuple(
+                (s.verb, *(f"{w}_{n}" for w, n in s.arguments)) for s in task.plan
+            ),
+            reference_calls=plan_calls(task, house, _name),
+        )
+        stem = f"{task.file.split('.')[0]}-{task.task_id}"
+        episode = Episode(
+            version=1,
+            episode_id="".join(c if c.isalnum() or c in "_.-" else "-" for c in stem),
+            house=house.name,
+            instruction=task.text,
+            agents=(CHARACTER,),
+            furniture={_name(*piece): FurnitureChange(open=True) for piece in open_at_start},
+            evaluation=judged.evaluation,
+            task_types=()
+            if judged.evaluation is None
+            else task_types(read_evaluation(judged.evaluation, task.file)),  # type: ignore[arg-type]
+            criteria=criteria,
+            source=Source(
+                dataset=DATASET,
+                file=task.file,
+                scene_id=str(task.environment),
+                episode_id=task.task_id,
+                sha256=sha256,
+                not_taken=tuple(dict.fromkeys((*notes, *judged.notes))),
+            ),
+        )
+    except ValidationError as error:
+        raise from_validation(task.file, error) from None
+    return GraphTask(episode, judged.reason)
+
+
+def script_lines(plan: Sequence[EtStep]) -> Iterator[str]:
+    """A plan as script lines, such as `[putin] <apple> (211) <fridge> (103)`."""
+    for step in plan:
+        yield " ".join(
+            (f"[{step.verb}]", *(f"<{word}> ({number})" for word, number in step.arguments))
+        )
+
+
+def _name(word: str, number: int) -> str:
+    return f"{word_of(word)}_{number}"
+
+
+def _without_building(
+    task: EtTask, triples: Sequence[EtTriple], notes: list[str]
+) -> Iterator[EtTriple]:
+    """The triples except those about walls and the like, which are noted."""
+    for triple in triples:
+        if STRUCTURE.isdisjoint(task.classes.get(word, word) for word in triple[1:]):
+            yield triple
+        else:
+            notes.append(f"({', '.join(triple)}): no part of the building is an entity")
+
+
+def _meant(task: EtTask, word: str, house: House) -> tuple[str, ...]:
+    class_name = word_of(task.classes.get(word, word))
+    if class_name == FLOOR:
+        return tuple(floor_name(room.name) for room in house.rooms)
+    named = house.names_by_class.get(class_name, ())
+    number = task.numbers.get(word)
+    if number is not None:
+        named = tuple(name for name in named if name == _name(class_name, number))
+    if not named:
+        what = class_name if number is None else _name(class_name, number)
+        raise FileError(task.file, f"{task.task_id}.{word}", f"the graph has no {what[:60]}")
+    return named

@@ -1,23 +1,17 @@
-"""The partial file of a generation: what is done so far, so that the same command goes on.
-
-It is beside the output: a line of JSON with the arguments, then a line for each episode. Each line
-is synced to disk before the next one is made, so a process that is killed loses only the episodes
-that it was making. An incomplete last line is removed. An episode depends on the arguments and its
-own number only, so the numbers that are done are all that is needed to go on.
-"""
+"""The partial file of a generation, from which it goes on, and the lines on its progress."""
 
 from __future__ import annotations
 
 import fcntl
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Generic, Literal, Self, TypeVar
+from typing import BinaryIO, Generic, Literal, Self, TextIO, TypeVar
 
 from pydantic import Field, ValidationError
 
-from planner.episodes.generation.arguments import TaskType
+from planner.episodes.arguments import TaskType
 from planner.world.episode import Episode
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
@@ -245,3 +239,45 @@ class PartialFile(PartialLines[Asked, Done]):
     def episodes(self) -> list[Episode]:
         """The episodes so far, by number."""
         return [done.episode for done in self.done if done.episode is not None]
+
+
+# A line now and then while episodes are generated: how many, how many rejected, how fast.
+
+EVERY_S = 10.0
+
+
+class Progress:
+    """Prints the progress of one run.
+
+    Args:
+        asked: number of episodes.
+        found: number of them that an earlier run made.
+        stream: where lines go.
+        clock_s: a clock that only goes forward, in seconds.
+    """
+
+    def __init__(
+        self, asked: int, found: int, stream: TextIO, clock_s: Callable[[], float]
+    ) -> None:
+        self._asked = asked
+        self._found = found
+        self._stream = stream
+        self._clock_s = clock_s
+        self._begun_s = self._printed_s = clock_s()
+
+    def update(self, made: int, rejected: int, *, last: bool = False) -> None:
+        """Prints a line if the last one is ten seconds old.
+
+        Args:
+            made: number of episodes so far, those of an earlier run included.
+            rejected: number of candidates, likewise.
+            last: prints it in any case.
+        """
+        now_s = self._clock_s()
+        if not last and now_s - self._printed_s < EVERY_S:
+            return
+        self._printed_s = now_s
+        minutes = (now_s - self._begun_s) / 60
+        rate = (made - self._found) / minutes if minutes > 0 else 0.0
+        text = f"{made} of {self._asked} episodes, {rejected} candidates rejected"
+        print(f"{text}, {rate:.0f} a minute", file=self._stream, flush=True)

@@ -6,12 +6,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from planner.episodes.generation.arguments import TaskType
-from planner.episodes.generation.clauses import Clause, Phrase
-from planner.episodes.generation.drawing import TRIES, NoProposalError, TaskDraw
-from planner.episodes.generation.sentences import Sentences
+from planner.episodes.arguments import TaskType
+from planner.episodes.generation.clauses import Clause, Phrase, Sentences
 from planner.episodes.generation.spots import Spot
-from planner.episodes.generation.things import ONE, PAIR, Amount
+from planner.episodes.generation.things import ONE, PAIR, TRIES, Amount, NoProposalError, TaskDraw
 from planner.episodes.recipes.file import GoalSpec, Recipe
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import House

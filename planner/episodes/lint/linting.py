@@ -1,38 +1,41 @@
-"""Lints episodes: reports all problems of a file by rule, field and reason.
-
-What is constant over the episodes of a house (walkable floor, furniture geometry) is computed once
-per house, so that linting ten thousand episodes takes seconds.
-"""
+"""Lints episodes, all problems of a file by rule, field and reason; `planner episodes lint`."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from planner.episodes.lint.ability import unsolvable
-from planner.episodes.lint.checklist import checklist_findings
-from planner.episodes.lint.criteria import criteria_at_start
-from planner.episodes.lint.goal import contradictions, duplicates, task_types
-from planner.episodes.lint.nearness import impossible_neighbours
-from planner.episodes.lint.reach import out_of_reach
-from planner.episodes.lint.rules import LintFinding, Rule, Severity
+from planner.episodes.arguments import Solve
+from planner.episodes.episode_file import REPORT_NAME, opened
+from planner.episodes.lint.ability import impossible_neighbours, out_of_reach, unsolvable
+from planner.episodes.lint.criteria import checklist_findings, criteria_at_start
+from planner.episodes.lint.goal import (
+    SENTENCES,
+    LintFinding,
+    Rule,
+    Severity,
+    contradictions,
+    duplicates,
+    task_types,
+)
+from planner.episodes.recipes.build import shipped_episodes
 from planner.episodes.start_state import house_entities, start_entities, with_graph_things
+from planner.evaluation.constraints import StrictJudge
 from planner.evaluation.criteria import criteria_findings
-from planner.evaluation.entity_checks import entity_findings, facts_of_episode
-from planner.evaluation.goal_warnings import goal_warnings
-from planner.evaluation.judge import StrictJudge
+from planner.evaluation.entity_checks import entity_findings, facts_of_episode, goal_warnings
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.predicates import Variant
+from planner.evaluation.predicates import Variant, Watch
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Reason
-from planner.evaluation.propositions import Watch
 from planner.evaluation.scene import BrokenStateError, Scene
 from planner.evaluation.task import Evaluation, Predicate
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Criteria, Episode, read_episode
-from planner.world.errors import FileError
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import (
     check_episode,
@@ -40,7 +43,7 @@ from planner.world.house_checks import (
     load_house,
     unreachable_furniture,
 )
-from planner.world.reach import Reach
+from planner.world.object_checks import Reach
 from planner.world.state import EntityState, WorldState
 
 # Reading a house costs more than linting an episode, so this many are cached.
@@ -365,3 +368,125 @@ def lint_files(paths: Sequence[Path], processes: int = 0) -> Iterator[FileReport
         return
     with ProcessPoolExecutor(workers) as pool:
         yield from pool.map(_lint_here, map(str, paths), chunksize=50)
+
+
+# `planner episodes lint`: checks files and prints the findings as text or JSON.
+
+OUTPUT_VERSION = 1
+
+
+def run_lint(args: argparse.Namespace, solve: Solve | None, play: Solve | None = None) -> int:
+    """Lints and prints.
+
+    Args:
+        args: the command line's.
+        solve: runs the planner on an episode for `--solve`.
+        play: carries an episode's reference plan out; None: none is played.
+
+    Returns:
+        0; 1 if an error (with --strict: anything) was found.
+    """
+    if args.rules:
+        print("\n".join(f"{rule:18}  {SENTENCES[rule]}" for rule in Rule))
+        return 0
+    if args.solve and solve is None:
+        raise PlannerError("nothing here can run a planner: use the command planner episodes lint")
+    paths = episode_files(args.places) if args.places else shipped_episodes()
+    if not paths:
+        raise PlannerError("the given files and folders have no episode")
+    reports = lint_files(paths, args.processes)
+    if play is not None:
+        reports = _played(reports, play)
+    if args.solve and solve is not None:
+        reports = _solved(reports, solve)
+    return _print_json(reports, args.strict) if args.json else _print_reports(reports, args.strict)
+
+
+def episode_files(places: Sequence[Path]) -> list[Path]:
+    """The episode files among files and folders, in order.
+
+    Raises:
+        PlannerError: for a place that does not exist, or a broken pack.
+    """
+    found: list[Path] = []
+    for place in map(opened, places):
+        if place.is_dir():
+            found += sorted(p for p in place.glob("*.json") if p.name != REPORT_NAME)
+        elif place.exists():
+            found.append(place)
+        else:
+            raise PlannerError(f"{place}: there is no such file or folder")
+    return found
+
+
+def _played(reports: Iterable[FileReport], play: Solve) -> Iterator[FileReport]:
+    """Carries out each reference plan of an episode without an error."""
+    for report in reports:
+        if report.has_plan and not report.errors:
+            reason = play(Path(report.file))
+            findings = report.findings
+            if reason:
+                finding = LintFinding(Rule.REFERENCE_PLAN, "criteria.reference_calls", reason)
+                findings = (*findings, finding)
+            report = replace(report, findings=findings, plan_holds=not reason)
+        yield report
+
+
+def _solved(reports: Iterable[FileReport], solve: Solve) -> Iterator[FileReport]:
+    """Runs each episode that has no error and can be judged; leaves others unchanged."""
+    for report in reports:
+        unusable = {Rule.NO_EVALUATION, Rule.NEEDS_SCENE} & {f.rule for f in report.findings}
+        if not report.errors and not unusable:
+            reason = solve(Path(report.file))
+            if reason:
+                finding = LintFinding(Rule.UNSOLVED, "", reason)
+                report = replace(report, findings=(*report.findings, finding))
+        yield report
+
+
+def _print_reports(reports: Iterable[FileReport], strict: bool) -> int:
+    files = errors = warnings = 0
+    played: list[bool] = []
+    for report in reports:
+        played += [] if report.plan_holds is None else [report.plan_holds]
+        files += 1
+        errors += report.errors
+        warnings += report.warnings
+        for finding in report.findings:
+            print(f"{report.file}: {finding}")
+    print(f"{files} episodes: {errors} errors, {warnings} warnings")
+    if played:
+        print(f"reference plans: {sum(played)} of {len(played)} meet their criteria")
+    return 1 if errors or (strict and warnings) else 0
+
+
+def _print_json(reports: Iterable[FileReport], strict: bool) -> int:
+    done = list(reports)
+    errors = sum(report.errors for report in done)
+    warnings = sum(report.warnings for report in done)
+    document = {
+        "version": OUTPUT_VERSION,
+        "files": len(done),
+        "errors": errors,
+        "warnings": warnings,
+        "reports": [_record(report) for report in done],
+    }
+    print(json.dumps(document, indent=1, ensure_ascii=False))
+    return 1 if errors or (strict and warnings) else 0
+
+
+def _record(report: FileReport) -> dict[str, object]:
+    return {
+        "file": report.file,
+        "episode_id": report.episode_id,
+        "reference_plan": report.plan_holds,
+        "findings": [
+            {
+                "rule": finding.rule.value,
+                "severity": finding.severity.value,
+                "field": finding.field,
+                "reason": finding.reason,
+            }
+            for finding in report.findings
+        ],
+    }

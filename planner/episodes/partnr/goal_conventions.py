@@ -1,29 +1,274 @@
-"""What PARTNR's instructions mean by words that everyday instructions leave open."""
+"""Where PARTNR's instructions say that things are, although they are not there."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
-from planner.episodes.partnr.goal_origins import as_things_are
-from planner.episodes.partnr.goal_propositions import UnclearError
-from planner.episodes.partnr.goal_repeats import is_ordered
-from planner.episodes.partnr.goal_states import with_states_to_reach
+from planner.episodes.partnr.goal_propositions import UnclearError, is_ordered
 from planner.episodes.wording import MASS_NOUNS
-from planner.grounding.fitting import Fitting
-from planner.grounding.kinds import classes_of, is_room_kind, usual_rooms
-from planner.grounding.scene import Scene
-from planner.language.description import (
+from planner.grounding.drafts import Fitting
+from planner.grounding.scene import Scene, Thing, classes_of, is_room_kind, usual_rooms
+from planner.language.goal_form import (
+    Anchor,
     Description,
+    Goal,
+    Leave,
+    Make,
     Mention,
+    Move,
     NounPhrase,
     OneOf,
     Place,
     PlaceOf,
+    Prepare,
+    Request,
 )
-from planner.language.goal_form import Goal, Leave, Make, Move, Prepare, Request
-from planner.language.words import Amount, Relation, Spot
+from planner.language.lexicon import Amount, Relation, Spot
+from planner.world.catalogue import default_word_meanings
 from planner.world.vocabulary import EntityKind
-from planner.world.word_meanings import default_word_meanings
+
+# Where PARTNR's instructions say that things are, although they are not there.
+
+Change = Callable[[Description], Description]
+
+
+def as_things_are(goal: Goal, scene: Scene) -> Goal:
+    """The goal without the places that definite descriptions are wrong about.
+
+    "The kettle and the candle from the kitchen", where the only candle is elsewhere, are these
+    two, and "them" is said of them later. The same holds of what came to a place only because
+    something was to be put next to it there.
+    """
+    fitting = Fitting(scene, {})
+    mistaken: list[Description] = []
+    for request in goal.requests:
+        mistaken += _mistaken(request, fitting)
+
+    def corrected(described: Description) -> Description:
+        return _without_origin(described) if described in mistaken else described
+
+    steps = [[_changed(request, corrected) for request in step] for step in goal.steps]
+    brought: list[Description] = []
+
+    def arrived(described: Description) -> Description:
+        return _bare(described) if described in brought else described
+
+    for step in steps:
+        for k, request in enumerate(step):
+            if isinstance(request, Move | Make):
+                things = tuple(changed(thing, arrived) for thing in request.things)
+                step[k] = request.model_copy(update={"things": things})
+        brought += [anchor for request in step for anchor in brought_along(request, scene)]
+    any_time = tuple(_changed(request, corrected) for request in goal.any_time)
+    # Checked before; a copy keeps labels that a validation would see twice.
+    return goal.model_copy(update={"steps": tuple(map(tuple, steps)), "any_time": any_time})
+
+
+def _mistaken(request: Request, fitting: Fitting) -> Iterator[Description]:
+    """Definite things with a wrong origin, of which there is only one.
+
+    That includes what an earlier request brought there.
+    """
+    if not isinstance(request, Move):
+        return
+    told = [
+        thing
+        for thing in request.things
+        if isinstance(thing, Description) and _without_origin(thing) != thing
+    ]
+    for thing in told:
+        bare = _without_origin(thing)
+        if not (thing.definite and thing.count == 1) or _objects(thing, fitting):
+            continue
+        found = _objects(bare, fitting)
+        if len(found) == 1 and not _is_there(found[0], request, fitting):
+            yield thing
+
+
+def _is_there(thing: Thing, request: Move, fitting: Fitting) -> bool:
+    """Whether it is where it shall go, so that it cannot be what is moved there."""
+    anchors = [place.anchor for place in request.to if isinstance(place.anchor, Description)]
+    return any({thing.parent, thing.room} & set(fitting.names(anchor)) for anchor in anchors)
+
+
+def _objects(described: Description, fitting: Fitting) -> list[Thing]:
+    """The things that fit and can be carried."""
+    return [thing for thing in fitting.things(described) if thing.kind is EntityKind.OBJECT]
+
+
+def brought_along(request: Request, scene: Scene) -> Iterator[Description]:
+    """What is not on the furniture where something shall be put next to it: the only such thing."""
+    fitting = Fitting(scene, {})
+    for place in request.to if isinstance(request, Move) else ():
+        anchor = place.anchor
+        if place.relation is not Relation.NEXT_TO or not isinstance(anchor, Description):
+            continue
+        bare = _bare(anchor)
+        if bare != anchor and not fitting.names(anchor) and fitting.names(bare):
+            yield anchor
+
+
+def _without_origin(described: Description) -> Description:
+    left = tuple(place for place in described.where if place.relation is not Relation.AT)
+    return described.model_copy(update={"where": left})
+
+
+def _bare(described: Description) -> Description:
+    """Without the furniture that it is said to be on or in."""
+    resting = (Relation.ON_TOP, Relation.IN)
+    left = tuple(place for place in described.where if place.relation not in resting)
+    return described.model_copy(update={"where": left})
+
+
+def _changed(request: Request, change: Change) -> Request:
+    update: dict[str, object] = {}
+    if isinstance(request, Move | Make):
+        update["things"] = tuple(changed(thing, change) for thing in request.things)
+    if isinstance(request, Move):
+        update["to"] = tuple(_place(place, change) for place in request.to)
+    return request.model_copy(update=update)
+
+
+def changed(phrase: NounPhrase, change: Change) -> NounPhrase:
+    """A phrase with each description in it changed."""
+    if isinstance(phrase, Description):
+        return change(phrase).model_copy(
+            update={"where": tuple(_place(place, change) for place in change(phrase).where)}
+        )
+    if isinstance(phrase, OneOf):
+        return OneOf(one_of=tuple(changed(inner, change) for inner in phrase.one_of))
+    return phrase
+
+
+def _place(place: Place, change: Change) -> Place:
+    anchor: Anchor = place.anchor
+    if isinstance(anchor, PlaceOf):
+        anchor = PlaceOf(place_of=changed(anchor.place_of, change))
+    elif isinstance(anchor, Description | OneOf):
+        anchor = changed(anchor, change)
+    return place.model_copy(update={"anchor": anchor})
+
+
+# What PARTNR's instructions mean by states.
+#
+# PARTNR has three: clean, filled, powered on. A thing that shall come in a state that nothing has
+# ("a filled glass") is to be given it; dusting is cleaning.
+
+_DUSTED = "dusted"
+_CLEAN = "clean"
+_DIRTY = "dirty"
+
+
+def with_states_to_reach(goal: Goal, scene: Scene) -> Goal:
+    """The goal with a request for each state that a thing is brought in, but does not have."""
+    fitting = Fitting(scene, {})
+    origins = [place.anchor for request in goal.requests for place in _origins(request)]
+    steps = tuple(
+        tuple(
+            found
+            for k, request in enumerate(step)
+            for found in _reached(request, goal, fitting, origins, f"{number}_{k}")
+        )
+        for number, step in enumerate(goal.steps)
+    )
+    # Checked before; a copy keeps labels that a validation would see twice.
+    return goal.model_copy(update={"steps": steps})
+
+
+def _reached(
+    request: Request, goal: Goal, fitting: Fitting, origins: list[Anchor], name: str
+) -> Iterator[Request]:
+    if isinstance(request, Make):
+        things = tuple(
+            _left_by(thing, goal.requests, fitting) if thing in origins else thing
+            for thing in request.things
+        )
+        states = tuple(
+            _CLEAN if state == _DUSTED and not _can_be_dusted(things, fitting) else state
+            for state in request.states
+        )
+        yield request.model_copy(update={"things": things, "states": states})
+        return
+    if not isinstance(request, Move):
+        yield request
+        return
+    things_moved: list[NounPhrase] = []
+    made: list[Request] = []
+    for k, thing in enumerate(request.things):
+        wanted = _wanted(thing, fitting)
+        if wanted is None:
+            things_moved.append(thing)
+            continue
+        bare, states = wanted
+        if states:
+            label = bare.label or f"filled_{name}_{k}"
+            bare = bare.model_copy(update={"label": label})
+            made.append(Make(things=(Mention(label=label),), states=states))
+        things_moved.append(bare)
+    to = tuple(_left_before(place, request, goal, fitting) for place in request.to)
+    yield request.model_copy(update={"things": tuple(things_moved), "to": to})
+    yield from made
+
+
+def _wanted(thing: NounPhrase, fitting: Fitting) -> tuple[Description, tuple[str, ...]] | None:
+    """A thing without the state that none has, and the state that it is to be given."""
+    if not isinstance(thing, Description) or not thing.states or fitting.names(thing):
+        return None
+    bare = thing.model_copy(update={"states": ()})
+    if not fitting.names(bare):
+        return None
+    if thing.states == (_DIRTY,):
+        # Nothing is dirty unless an initial state says so (PARTNR-D6); the dishes are these.
+        return bare, ()
+    if all(state.startswith("filled") for state in thing.states):
+        return bare, thing.states
+    return None
+
+
+def _can_be_dusted(things: tuple[NounPhrase, ...], fitting: Fitting) -> bool:
+    found = [
+        one for thing in things if isinstance(thing, Description) for one in _of(thing, fitting)
+    ]
+    return any("dustable" in thing.affordances for thing in found) and not all(
+        "cleanable" in thing.affordances for thing in found
+    )
+
+
+def _of(thing: Description, fitting: Fitting) -> list[Thing]:
+    return fitting.things(thing.model_copy(update={"other_than": ()}))
+
+
+def _origins(request: Request) -> Iterator[Place]:
+    """Where the things of a request come from."""
+    for thing in request.things if isinstance(request, Move) else ():
+        if isinstance(thing, Description):
+            yield from (place for place in thing.where if place.relation is Relation.AT)
+
+
+def _left_before(place: Place, request: Request, goal: Goal, fitting: Fitting) -> Place:
+    """For "the table" to which something comes: the one that was taken from before."""
+    anchor = place.anchor
+    if not isinstance(anchor, Description) or not anchor.definite:
+        return place
+    at = next(k for k, other in enumerate(goal.requests) if other is request)
+    return place.model_copy(update={"anchor": _left_by(anchor, goal.requests[:at], fitting)})
+
+
+def _left_by(thing: NounPhrase, requests: Sequence[Request], fitting: Fitting) -> NounPhrase:
+    """For "the table" from which requests take things: the one that they are on."""
+    if not isinstance(thing, Description) or thing.holding:
+        return thing
+    taken = tuple(
+        moved
+        for request in requests
+        if isinstance(request, Move)
+        for moved in request.things
+        if isinstance(moved, Description) and any(p.anchor == thing for p in moved.where)
+    )
+    if any(one.kind is not EntityKind.FURNITURE for one in fitting.things(thing)):
+        return thing
+    return thing.model_copy(update={"holding": taken})
+
 
 # Furniture for which "to the ..." means inside, not on top; of a chest of drawers "in" says so.
 _CONTAINERS = frozenset({

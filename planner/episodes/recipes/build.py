@@ -11,8 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from planner.episodes.arrangement import Arrangement, arrangements
-from planner.episodes.recipes.file import Recipe, Things, read_recipes, recipe_folder
-from planner.episodes.recipes.goal import Target, evaluation_of, targets, task_types
+from planner.episodes.recipes.file import (
+    Recipe,
+    Target,
+    Things,
+    evaluation_of,
+    read_recipes,
+    recipe_folder,
+    targets,
+    task_types,
+)
 from planner.episodes.wording import Lexicon, Noun, NounKind, build_lexicon
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world.catalogue import Catalogue, default_catalogue, slice_names

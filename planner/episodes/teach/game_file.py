@@ -17,9 +17,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from planner.episodes.foreign.file import parse_foreign, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
-from planner.world.dialogue import Speaker, Turn
+from planner.world.episode import Speaker, Turn
 from planner.world.errors import from_validation
-from planner.world.instruct import one_line
+from planner.world.topics import one_line
 
 _TEXT_ACTION = 100
 _SPEAKERS = (Speaker.COMMANDER, Speaker.DRIVER)

@@ -1,24 +1,31 @@
-"""Our own tasks of TEACh's twelve types with dialogues: config/episodes/teach/tasks.yaml.
-
-A task is a recipe (`planner.episodes.recipes.file`) that is built in each of its houses. Its
-instruction is a dialogue (HELPER-D80).
-"""
+"""Our tasks of TEACh's twelve types and personal routines, and the commands that build them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from planner.episodes.episode_file import write_set
 from planner.episodes.recipes.build import build
-from planner.episodes.recipes.file import Recipe
-from planner.episodes.teach.middle import FindMiddle, starting_from
+from planner.episodes.recipes.file import Label, Place, Recipe, Things
+from planner.episodes.start_state import FindMiddle, starting_from
+from planner.evaluation.task import Predicate
 from planner.world.catalogue import default_catalogue
-from planner.world.dialogue import Dialogue, Setting, Speaker, TeachTask, Turn
-from planner.world.episode import AgentPlacement, Episode
+from planner.world.episode import (
+    AgentPlacement,
+    Dialogue,
+    Episode,
+    Setting,
+    Speaker,
+    TeachTask,
+    Turn,
+)
 from planner.world.files import FileModel, read_model
+from planner.world.geometry import record
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
@@ -158,3 +165,233 @@ def read_tasks(path: Path) -> DialogueTasks:
         FileError: with file, field and reason.
     """
     return read_model(path, DialogueTasks)
+
+
+# Personal routines: taught in full, then asked for with changes (HELPER-D84).
+#
+# Each request is an episode, judged by execution, and a list of what is wanted, for judging a plan.
+# The source is config/episodes/teach/routines.yaml.
+
+WantedState = Literal["clean", "toasted", "cooked", "coffee", "water"]
+_PREDICATES: Mapping[str, str] = {
+    "clean": "is_clean",
+    "toasted": "is_toasted",
+    "cooked": "is_cooked",
+    "coffee": "is_filled_with_coffee",
+    "water": "is_filled_with_water",
+}
+Number = Annotated[int, Field(ge=0, le=10)]
+
+
+@record
+class Wanted:
+    """Some things of a result, by the class names of programs; `place` "" = anywhere."""
+
+    class_name: str
+    number: int
+    states: tuple[str, ...] = ()
+    place: str = ""
+
+
+class Item(FileModel):
+    """A part of a result.
+
+    Attributes:
+        what: the label of things or slices.
+        class_name: of these in programs.
+        states: in which they are wanted.
+        at: the label of where; "" = anywhere.
+        place: the class of that in programs.
+    """
+
+    what: Label
+    class_name: Annotated[str, Field(alias="class")]
+    states: tuple[WantedState, ...] = ()
+    at: Label | Literal[""] = ""
+    place: str = ""
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Item:
+        if bool(self.at) != bool(self.place):
+            raise ValueError("at and place belong together")
+        if not self.states and not self.at:
+            raise ValueError("neither states nor a place are wanted")
+        return self
+
+
+class Change(FileModel):
+    """What is said besides the routine's name, and the numbers that differ from then on."""
+
+    say: Annotated[str, Field(min_length=1)]
+    numbers: dict[Label, Number]
+
+
+class Routine(FileModel):
+    """One routine; `things`, `slices` and `places` as of a recipe."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+    house: str
+    seed: int = 0
+    taught: Annotated[tuple[dict[Speaker, str], ...], Field(min_length=1)]
+    asked: Annotated[str, Field(min_length=1)]
+    things: dict[Label, Things]
+    slices: dict[Label, Label] = Field(default_factory=dict)
+    places: dict[Label, Place] = Field(default_factory=dict)
+    items: dict[Label, Item]
+    base: dict[Label, Number]
+    changes: Annotated[tuple[Change, ...], Field(max_length=3)]
+
+    @model_validator(mode="after")
+    def _labels_are_known(self) -> Routine:
+        for numbers in (self.base, *(change.numbers for change in self.changes)):
+            if unknown := set(numbers) - set(self.items):
+                raise ValueError(f"{min(unknown)!r} is not among items")
+        return self
+
+    @property
+    def spoken_name(self) -> str:
+        """As people say it: "Larry sandwich"."""
+        return self.name.replace("_", " ").capitalize()
+
+    def numbers(self, changes: int) -> Mapping[str, int]:
+        """How many of each item are wanted after so many changes."""
+        found = dict(self.base)
+        for change in self.changes[:changes]:
+            found |= change.numbers
+        return {label: number for label, number in found.items() if number}
+
+    def wanted(self, changes: int) -> tuple[Wanted, ...]:
+        """What a plan has to bring about after so many changes."""
+        return tuple(
+            Wanted(item.class_name, number, item.states, item.place)
+            for label, number in self.numbers(changes).items()
+            for item in (self.items[label],)
+        )
+
+    @property
+    def lesson(self) -> Dialogue:
+        """The dialogue that teaches it."""
+        return Dialogue(turns=_turns(self.taught))
+
+    def request(self, changes: int) -> Dialogue:
+        """The dialogue that asks for it by name."""
+        text = self.asked
+        if changes:
+            text = f"{text} {' '.join(self.changes[changes - 1].say.split())}"
+        return Dialogue(turns=(Turn(speaker=Speaker.COMMANDER, text=text),))
+
+    def episodes(self) -> Iterator[Episode]:
+        """The lesson, and the requests with no change to all of them.
+
+        Raises:
+            RecipeError: if one of them cannot be built.
+        """
+        yield self._episode("taught", self.lesson, 0)
+        for changes in range(len(self.changes) + 1):
+            yield self._episode(f"changes_{changes}", self.request(changes), changes)
+
+    def _episode(self, suffix: str, dialogue: Dialogue, changes: int) -> Episode:
+        recipe = Recipe.model_validate(
+            {
+                "name": f"{self.name}_{suffix}",
+                "house": self.house,
+                "seed": self.seed,
+                "instruction": dialogue.text,
+                "things": self.things,
+                "slices": self.slices,
+                "places": self.places,
+                "goal": list(self._goal(changes)),
+            }
+        )
+        return build(recipe).episode.model_copy(update={"agents": DRIVER, "dialogue": dialogue})
+
+    def _goal(self, changes: int) -> Iterator[dict[str, object]]:
+        for label, number in self.numbers(changes).items():
+            item = self.items[label]
+            if item.states and item.at:
+                # Each of them is in its states and at its place.
+                for which in range(number):
+                    yield from self._lines(item, 1, f"{label}_{which}", label)
+            else:
+                yield from self._lines(item, number)
+
+    def _lines(
+        self, item: Item, number: int, same_thing: str = "", apart: str = ""
+    ) -> Iterator[dict[str, object]]:
+        ties = {"same_thing": same_thing} if same_thing else {}
+        for order, state in enumerate(item.states):
+            # A state's only argument is the thing: these are different things.
+            others = {"other_place": apart} if apart and not order else {}
+            yield {
+                "predicate": _PREDICATES[state],
+                "things": [item.what],
+                "number": number,
+                **ties,
+                **others,
+            }
+        if item.at:
+            yield {
+                "predicate": Predicate.IS_ON_TOP,
+                "things": [item.what],
+                "number": number,
+                "at": [item.at],
+                **ties,
+            }
+
+
+class Routines(FileModel):
+    """The file."""
+
+    version: Literal[1]
+    routines: Annotated[tuple[Routine, ...], Field(min_length=1)]
+
+
+def _turns(said: tuple[dict[Speaker, str], ...]) -> tuple[Turn, ...]:
+    return tuple(
+        Turn(speaker=speaker, text=" ".join(text.split()))
+        for turn in said
+        for speaker, text in turn.items()
+    )
+
+
+def routine_file() -> Path:
+    """The shipped routines."""
+    return config_dir() / "episodes" / "teach" / "routines.yaml"
+
+
+def read_routines(path: Path) -> tuple[Routine, ...]:
+    """Reads a file of routines.
+
+    Raises:
+        FileError: with file, field and reason.
+    """
+    return read_model(path, Routines).routines
+
+
+# `planner episodes generate teach` and `routines`: builds our dialogues in their houses.
+
+
+def run_generate_dialogues(args: argparse.Namespace, find_middle: FindMiddle) -> int:
+    """Builds all before writing, so that a bad task changes nothing.
+
+    Raises:
+        PlannerError: for the first task that cannot be built.
+    """
+    tasks = read_tasks(args.tasks or task_file())
+    episodes = sorted(tasks.episodes(find_middle), key=lambda episode: episode.episode_id)
+    write_set(args.output, episodes)
+    print(f"wrote {len(episodes)} episodes to {args.output}")
+    return 0
+
+
+def run_generate_routines(args: argparse.Namespace) -> int:
+    """As `run_generate_dialogues`, for routines.
+
+    Raises:
+        PlannerError: for the first request that cannot be built.
+    """
+    routines = read_routines(args.tasks or routine_file())
+    episodes = [episode for routine in routines for episode in routine.episodes()]
+    write_set(args.output, sorted(episodes, key=lambda episode: episode.episode_id))
+    print(f"wrote {len(episodes)} episodes to {args.output}")
+    return 0

@@ -1,18 +1,188 @@
-"""Finds files in the folder of a downloaded HSSD, and reports what is missing."""
+"""Finds files, handles and classes in the folder of a downloaded HSSD; says what is missing."""
 
 from __future__ import annotations
 
+import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, RootModel
 
-from planner.houses.hssd.files import Lenient, read_json
-from planner.houses.hssd.handles import Attributes, TemplateEntry, Templates
+from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json, parse_model, read_lines, read_text
+
+# Reads JSON files of downloaded data sets, and refuses what Git LFS has not fetched.
+
+_LARGEST_JSON_BYTES = 64 << 20
+_LFS = b"version https://git-lfs"
+
+
+class Lenient(BaseModel):
+    """A record in a third-party file; unknown fields are ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore", allow_inf_nan=False)
+
+
+ModelT = TypeVar("ModelT", bound=BaseModel)
+
+
+def read_json(path: Path, model: type[ModelT]) -> ModelT:
+    """Reads a JSON file of the dataset.
+
+    Raises:
+        FileError: if it is invalid, or only a Git LFS pointer.
+    """
+    text = read_text(path, _LARGEST_JSON_BYTES)
+    refuse_pointer(path, text.encode())
+    return parse_model(parse_json(text, path, max_chars=_LARGEST_JSON_BYTES), model, path)
+
+
+def refuse_pointer(path: Path, content: bytes) -> None:
+    """Refuses the pointer that Git LFS leaves in place of a file that was not fetched.
+
+    Raises:
+        FileError: for such a pointer.
+    """
+    if content.startswith(_LFS):
+        raise FileError(path, "", "is only Git LFS's note of the file: run `git lfs pull` there")
+
+
+# Templates of a scene data set by handle, with the rules of habitat-sim.
+#
+# From habitat-sim's `SceneDatasetAttributesManager` and `AbstractAttributesManager`: a handle is a
+# file's path, or the name that an entry of `configs` gives. `default_attributes` lie under all
+# files, an entry over the file that it names, or alone in the data set's folder. A scene's name is
+# a handle, or else the first one, in order, that has it in it, whatever the case. Handles here are
+# paths in the data set's folder, so that the names of folders above it match nothing.
+
+Attributes = Annotated[dict[str, JsonValue], Field(max_length=1000)]
+_NOTHING: Mapping[str, JsonValue] = {}
+
+
+class _Document(RootModel[dict[str, JsonValue]]):
+    """A JSON object of any content."""
+
+
+class TemplateEntry(Lenient):
+    """An entry of `configs`: a template made of another one, or of attributes alone."""
+
+    original_file: str = ""
+    template_handle: str = ""
+    attributes: Attributes = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template.
+
+    Attributes:
+        handle: as scenes name it.
+        path: the file to name in errors: its own, or that of the data set.
+        is_file: whether `path` has its attributes; else they are `over` alone.
+        under: attributes beneath those of the file.
+        over: attributes above them.
+    """
+
+    handle: str
+    path: Path
+    is_file: bool = True
+    under: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
+    over: Mapping[str, JsonValue] = field(default_factory=lambda: _NOTHING)
+
+    @property
+    def folder(self) -> Path:
+        """What the paths of its assets are relative to."""
+        return self.path.parent
+
+    @property
+    def stem(self) -> str:
+        """Its name without folders and endings."""
+        return self.handle.split("/")[-1].split(".")[0]
+
+    @property
+    def is_articulated(self) -> bool:
+        """Whether it is one of bodies with joints."""
+        return "urdf_filepath" in self.document()
+
+    def document(self) -> dict[str, JsonValue]:
+        """All attributes.
+
+        Raises:
+            FileError: if the file is invalid, or only a Git LFS pointer.
+        """
+        own = read_json(self.path, _Document).root if self.is_file else {}
+        return {**self.under, **own, **self.over}
+
+
+class Templates:
+    """The templates of one kind."""
+
+    def __init__(
+        self,
+        config: Path,
+        files: Iterable[Path],
+        assets: Iterable[Path],
+        under: Mapping[str, JsonValue],
+        entries: Iterable[TemplateEntry],
+    ) -> None:
+        """Gathers them.
+
+        Args:
+            config: the data set's file.
+            files: of templates, in its folder.
+            assets: meshes that are templates of their own.
+            under: the default attributes.
+            entries: the data set's further templates; what names no file is skipped.
+        """
+        self._by_handle: dict[str, Template] = {}
+        self._by_stem: dict[str, Template] = {}
+        for path in files:
+            self._add(Template(_handle(config, path), path, under=under))
+        for path in assets:
+            over: dict[str, JsonValue] = {"render_asset": path.name}
+            self._add(Template(_handle(config, path), path, False, under, over))
+        for entry in entries:
+            if not entry.original_file:
+                made = Template(entry.template_handle, config, False, under, entry.attributes)
+                self._by_handle[made.handle] = made
+            elif (known := self.find(entry.original_file)) is not None:
+                handle = entry.template_handle or known.handle
+                over = {**known.over, **entry.attributes}
+                self._by_handle[handle] = Template(handle, known.path, known.is_file, under, over)
+        for template in self._by_handle.values():
+            self._by_stem.setdefault(template.stem, template)
+
+    def find(self, name: str) -> Template | None:
+        """The template that a scene's name is for; None if there is none."""
+        if (found := self._by_handle.get(name)) is not None:
+            return found
+        # Most names are those of files, and some data sets have tens of thousands.
+        exact = self._by_stem.get(name.split("/")[-1].split(".")[0])
+        if exact is not None:
+            return exact
+        wanted = name.lower()
+        fits = (handle for handle in sorted(self._by_handle) if wanted in handle.lower())
+        handle = next(fits, None)
+        return None if handle is None else self._by_handle[handle]
+
+    @property
+    def stems(self) -> frozenset[str]:
+        """The names of all, without folders and endings."""
+        return frozenset(self._by_stem)
+
+    def _add(self, template: Template) -> None:
+        self._by_handle.setdefault(template.handle, template)
+
+
+def _handle(config: Path, path: Path) -> str:
+    return path.relative_to(config.parent).as_posix()
+
 
 PARTNR_CONFIG = "hssd-hab-partnr.scene_dataset_config.json"
 _HOW = (
@@ -187,3 +357,65 @@ def _config_in(folder: Path, is_partnr: bool) -> Path:
         return found[0]
     names = ", ".join(path.name for path in found) or "none"
     raise PlannerError(f"{folder}: expected one *{_CONFIG}, or its name; there are: {names}")
+
+
+# The class of each model, from the data set's tables.
+
+FURNITURE_TABLE = "fpmodels-with-decomposed.csv"
+OBJECT_TABLE = "object_categories_filtered.csv"
+_MAX_ROWS = 200_000
+
+
+def furniture_classes(dataset: HssdDataset) -> dict[str, str]:
+    """PARTNR's class of each static model, by the model's name, as the data set writes it.
+
+    Raises:
+        FileError: if the table is missing or has other columns.
+    """
+    if not dataset.has_metadata(FURNITURE_TABLE):
+        return {}
+    return _table(dataset.metadata(FURNITURE_TABLE), "main_category")
+
+
+def class_by_name(model: str, catalogue: Catalogue) -> str | None:
+    """The class of furniture that a model's name has in it: `frl_apartment_table_01` is a table."""
+    words = [word for word in re.split(r"[^a-z]+", model.lower()) if word]
+    for length in range(len(words), 0, -1):
+        for start in range(len(words) - length, -1, -1):
+            found = catalogue.furniture_name(" ".join(words[start : start + length]))
+            if found is not None:
+                return found
+    return None
+
+
+def object_classes(dataset: HssdDataset) -> dict[str, str]:
+    """PARTNR's class of each movable model in small letters, by the model's name.
+
+    Raises:
+        FileError: if the table is missing or has other columns.
+    """
+    if not dataset.has_metadata(OBJECT_TABLE):
+        return {}
+    words = _table(dataset.metadata(OBJECT_TABLE), "clean_category")
+    return {model: word.lower() for model, word in words.items()}
+
+
+def _table(path: Path, column: str) -> dict[str, str]:
+    lines = read_lines(path)
+    head = next(lines, b"")
+    refuse_pointer(path, head)
+    found: dict[str, str] = {}
+    try:
+        rows = csv.DictReader(line.decode("utf-8") for line in chain([head], lines))
+        missing = {"id", column} - set(rows.fieldnames or ())
+        if missing:
+            raise FileError(path, "", f"has no column {sorted(missing)[0]!r}")
+        for number, row in enumerate(rows):
+            if number >= _MAX_ROWS:
+                raise FileError(path, "", f"has more than {_MAX_ROWS} rows")
+            name, class_name = row["id"], row[column]
+            if name and class_name:
+                found[name.strip()] = "_".join(class_name.split())
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    return found

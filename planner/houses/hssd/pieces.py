@@ -1,22 +1,70 @@
-"""Converts a static body of a scene to furniture: size, pose, surfaces, interiors, joints.
-
-Each mesh counts as the box around it; non-articulated furniture is drawn by its class's recipe.
-"""
+"""Bodies of a scene's files as furniture: size, pose, surfaces, interiors, moving parts."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
 
 import numpy as np
+from pydantic import Field
+from shapely.geometry import MultiPoint
 
-from planner.houses.hssd.urdf import UrdfJoint
+from planner.houses.hssd.dataset import Lenient
+from planner.houses.hssd.glb import Placed
+from planner.houses.hssd.templates import Receptacle
+from planner.houses.hssd.urdf import UrdfJoint, UrdfLink
 from planner.world.catalogue import FurnitureClass
+from planner.world.errors import FileError
 from planner.world.geometry import FloatArray, Vec3
-from planner.world.house import Furniture, Interior, Joint, Surface
+from planner.world.house import Furniture, Interior, Joint, Room, Surface
 from planner.world.shapes import Part, Shape, scale, scale_parts
 from planner.world.vocabulary import Affordance, Relation
+
+# The files of a scene: its bodies, and which receptacles can be used.
+
+_MAX_INSTANCES = 5_000
+
+
+class User(Lenient):
+    """What users of the data set add to a scene."""
+
+    scene_filter_file: str | None = None
+
+
+class SceneFile(Lenient):
+    """`*.scene_instance.json`."""
+
+    translation_origin: str | None = None
+    stage_instance: Placed
+    object_instances: Annotated[tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)] = ()
+    articulated_object_instances: Annotated[
+        tuple[Placed, ...], Field(max_length=_MAX_INSTANCES)
+    ] = ()
+    user_defined: User = User()
+
+
+class ReceptacleFilter(Lenient):
+    """`*.rec_filter.json`: substrings of the names of receptacles."""
+
+    manually_filtered: tuple[str, ...] = ()
+    access_filtered: tuple[str, ...] = ()
+    stability_filtered: tuple[str, ...] = ()
+    height_filtered: tuple[str, ...] = ()
+    within_set: tuple[str, ...] = ()
+
+    @property
+    def excluded(self) -> tuple[str, ...]:
+        """Substrings of the names of receptacles that cannot be used."""
+        return (
+            *self.manually_filtered,
+            *self.access_filtered,
+            *self.stability_filtered,
+            *self.height_filtered,
+        )
+
 
 _WOOD_RGB, _DOOR_RGB = (0.72, 0.66, 0.58), (0.82, 0.78, 0.72)
 _PANEL_M = 0.02
@@ -333,3 +381,61 @@ def _solid(box: _Box, rgb: Vec3, joint: str | None) -> Part:
 def _vec(values: FloatArray | Sequence[float]) -> Vec3:
     x, y, z = (round(float(value), 4) for value in values)
     return (x, y, z)
+
+
+# Parts of bodies in the scene: what moves together, usable receptacles, the room it stands in.
+
+
+def usable_receptacles(
+    handle: str, found: Sequence[Receptacle], usable: ReceptacleFilter
+) -> list[Receptacle]:
+    """The receptacles that a scene's filter leaves."""
+    excluded = usable.excluded
+    return [item for item in found if not any(word in f"{handle}|{item.name}" for word in excluded)]
+
+
+def shells_of(links: Sequence[UrdfLink], matrix: FloatArray, place: FloatArray) -> Iterator[Shell]:
+    """The links that move together, the base first."""
+    groups: dict[str | None, list[UrdfLink]] = {}
+    for link in links:
+        if len(link.corners):
+            groups.setdefault(link.joint.name if link.joint else None, []).append(link)
+    for group in groups.values():
+        joint = group[0].joint
+        corners = np.concatenate([link.corners for link in group]) @ matrix.T + place
+        yield Shell(corners, joint.placed(matrix, place) if joint is not None else None)
+
+
+def link_place(
+    item: Receptacle,
+    links: Sequence[UrdfLink],
+    matrix: FloatArray,
+    place: FloatArray,
+    handle: str,
+    usable: ReceptacleFilter,
+    config: Path,
+) -> Place:
+    """A receptacle of an articulated body.
+
+    Raises:
+        FileError: if it names a link that the body has not.
+    """
+    link = next((link for link in links if link.name == item.link), None)
+    if link is None:
+        raise FileError(
+            config, f"user_defined.{item.name}.parent_link", f"{item.link!r} is not a link"
+        )
+    corners = item.corners @ link.frame[:3, :3].T + link.frame[:3, 3]
+    within = f"{handle}|{item.name}" in usable.within_set
+    mover = link.joint.placed(matrix, place) if link.joint is not None else None
+    return Place(
+        item.name, corners @ matrix.T + place, Relation.WITHIN if within else Relation.ON, mover
+    )
+
+
+def room_of(corners: FloatArray, rooms: Sequence[Room]) -> str | None:
+    """The room that contains most of the footprint."""
+    footprint = MultiPoint(corners[:, :2]).convex_hull.buffer(0.01)
+    shares = [(room.shape.buffer(0).intersection(footprint).area, room.name) for room in rooms]
+    area, name = max(shares)
+    return name if area > 0.0 else None

@@ -1,9 +1,12 @@
-"""The rooms of a scene: its annotated regions as polygons on our plan."""
+"""The rooms of a scene, the openings between them, and the names of its bodies."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -11,15 +14,81 @@ from typing import Annotated
 import numpy as np
 import shapely
 from pydantic import Field, ValidationError
-from shapely.geometry import Polygon
+from shapely.geometry import LineString, Point, Polygon
+from shapely.ops import nearest_points
 
-from planner.houses.hssd.files import Lenient, read_json
-from planner.houses.hssd.naming import free_name, slug
-from planner.houses.hssd.transforms import Number3
+from planner.houses.hssd.dataset import Lenient, read_json
+from planner.houses.hssd.glb import Number3, Placed
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation
 from planner.world.geometry import FloatArray
-from planner.world.house import Room
+from planner.world.house import Door, Room
+
+# Names of bodies: habitat-sim's handles, PARTNR's names, and ours.
+
+
+@dataclass(frozen=True, slots=True)
+class PieceName:
+    """The names of a piece of furniture.
+
+    Attributes:
+        theirs: PARTNR's; keeps the case of the data set's table (`Table_0`).
+        ours: PARTNR's, unless that is not a name of ours: names here have no capitals.
+    """
+
+    theirs: str
+    ours: str
+
+
+def handles_of(instances: Sequence[Placed]) -> Iterator[tuple[str, Placed]]:
+    """Each instance with habitat-sim's handle: the template's name and a number.
+
+    The number is one more than the highest of all earlier handles whose names contain this one's.
+    """
+    taken: dict[str, int] = {}
+    for instance in instances:
+        name = instance.name.lower()
+        number = max((last + 1 for other, last in taken.items() if name in other), default=0)
+        taken[name] = number
+        yield f"{instance.name}_:{number:04d}", instance
+
+
+def piece_names(bodies: Iterable[tuple[str, str]]) -> dict[str, PieceName]:
+    """The names of furniture by handle.
+
+    Args:
+        bodies: handle and class, in PARTNR's order. PARTNR counts the classes `Table` and `table`
+            separately (MetadataInterface.refresh_scene_caches of its code).
+    """
+    counts: Counter[str] = Counter()
+    theirs: dict[str, str] = {}
+    for handle, word in bodies:
+        theirs[handle] = f"{word}_{counts[word]}"
+        counts[word] += 1
+    known = {name for name in theirs.values() if slug(name) == name}
+    found: dict[str, PieceName] = {}
+    for handle, name in theirs.items():
+        ours = name
+        if slug(name) != name:
+            ours = free_name(slug(name.rpartition("_")[0]), known)
+            known.add(ours)
+        found[handle] = PieceName(name, ours)
+    return found
+
+
+def slug(words: str) -> str:
+    """Words as a name of ours: small letters, digits and underscores."""
+    return re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_") or "unnamed"
+
+
+def free_name(stem: str, taken: Iterable[str] | Mapping[str, object]) -> str:
+    """The stem with the first number that is not taken."""
+    known = set(taken)
+    index = 0
+    while f"{stem}_{index}" in known:
+        index += 1
+    return f"{stem}_{index}"
+
 
 # Floors that are this close in height are one storey.
 _SAME_FLOOR_M = 0.5
@@ -255,3 +324,106 @@ def _room(region: _Region, name: str, class_name: str) -> tuple[Room, str]:
     corners = tuple((round(x, 4), round(y, 4)) for x, y in list(loop.exterior.coords)[:-1])
     room = Room(name=name, class_name=class_name, polygon_m=corners, height_m=round(height, 4))
     return room, repair
+
+
+# Derives openings between rooms, which the data set does not list, from gaps in its walls.
+#
+# The stage's mesh is cut at chest height; if a short line from one room to the next meets no wall
+# over at least a door's width, there is a passage.
+
+CUT_HEIGHT_M = 1.0
+_STEP_M = 0.05
+_WALL_M = 0.4
+_BEYOND_M = 0.1
+_WIDTHS_M = (0.6, 4.0)
+
+
+def passages(rooms: Sequence[Room], triangles: FloatArray) -> tuple[Door, ...]:
+    """The doors of a house.
+
+    Args:
+        rooms: of the house.
+        triangles: (n, 3, 3) of the stage in `map`.
+    """
+    walls = shapely.STRtree(_cut(triangles, CUT_HEIGHT_M))
+    found: list[Door] = []
+    for one, other in itertools.combinations(rooms, 2):
+        for start, end in _gaps(one, other, walls):
+            width = math.dist(start, end)
+            if width < _WIDTHS_M[0]:
+                continue
+            found.append(
+                Door(
+                    name=f"door_{len(found)}",
+                    rooms=(one.name, other.name),
+                    center_m=(
+                        round((start[0] + end[0]) / 2, 4),
+                        round((start[1] + end[1]) / 2, 4),
+                    ),
+                    yaw_rad=round(math.atan2(end[1] - start[1], end[0] - start[0]), 6),
+                    width_m=round(min(width, _WIDTHS_M[1]), 4),
+                )
+            )
+    return tuple(found)
+
+
+def _cut(triangles: FloatArray, height_m: float) -> list[LineString]:
+    """The intersections of triangles with a height, in plan view."""
+    low, high = triangles[:, :, 2].min(axis=1), triangles[:, :, 2].max(axis=1)
+    lines = []
+    for corners in triangles[(low < height_m) & (high > height_m)]:
+        points = []
+        for a, b in ((0, 1), (1, 2), (2, 0)):
+            za, zb = corners[a, 2] - height_m, corners[b, 2] - height_m
+            if (za < 0) != (zb < 0):
+                points.append((corners[a] + (corners[b] - corners[a]) * (za / (za - zb)))[:2])
+        if len(points) == 2:
+            lines.append(LineString(points))
+    return lines
+
+
+def _gaps(
+    one: Room, other: Room, walls: shapely.STRtree
+) -> Iterator[tuple[tuple[float, float], tuple[float, float]]]:
+    """The stretches of one room's edge from which no wall separates the other room."""
+    near = other.shape.buffer(_WALL_M)
+    corners = [*one.polygon_m, one.polygon_m[0]]
+    for a, b in itertools.pairwise(corners):
+        length = math.dist(a, b)
+        steps = max(int(length / _STEP_M), 1)
+        free: list[tuple[float, float]] = []
+        for step in range(steps + 1):
+            share = step / steps
+            point = (a[0] + (b[0] - a[0]) * share, a[1] + (b[1] - a[1]) * share)
+            if near.contains(Point(point)) and _passes(point, a, b, other, walls):
+                free.append(point)
+                continue
+            if len(free) > 1:
+                yield free[0], free[-1]
+            free = []
+        if len(free) > 1:
+            yield free[0], free[-1]
+
+
+def _passes(
+    point: tuple[float, float],
+    a: tuple[float, float],
+    b: tuple[float, float],
+    other: Room,
+    walls: shapely.STRtree,
+) -> bool:
+    """Whether the straight line through the wall into the other room is free."""
+    along = np.array([b[0] - a[0], b[1] - a[1]])
+    across = np.array([-along[1], along[0]]) / np.linalg.norm(along)
+    target = np.array(nearest_points(Point(point), other.shape)[1].coords[0])
+    toward = target - point
+    if np.linalg.norm(toward) > 1e-9 and abs(across @ toward) < 0.7 * np.linalg.norm(toward):
+        return False
+    inside = np.array(point) + across * (abs(across @ toward) + _BEYOND_M)
+    if not other.shape.contains(Point(inside)):
+        across = -across
+        inside = np.array(point) + across * (abs(across @ toward) + _BEYOND_M)
+        if not other.shape.contains(Point(inside)):
+            return False
+    way = LineString([np.array(point) - across * _BEYOND_M, inside])
+    return not len(walls.query(way, predicate="intersects"))

@@ -10,17 +10,46 @@ from typing import TypeVar
 import numpy as np
 from pydantic import ValidationError
 
-from planner.houses.hssd.categories import class_by_name, furniture_classes, object_classes
-from planner.houses.hssd.dataset import HOUSE_PREFIX, HssdDataset
-from planner.houses.hssd.files import read_json
-from planner.houses.hssd.glb import NoGlbError, bounds_of, triangles_of
-from planner.houses.hssd.handles import Template, Templates
-from planner.houses.hssd.naming import PieceName, handles_of, piece_names
-from planner.houses.hssd.parts import link_place, room_of, shells_of, usable_receptacles
-from planner.houses.hssd.passages import passages
-from planner.houses.hssd.pieces import Place, Shell, build_piece
-from planner.houses.hssd.rooms import NO_REGIONS, Regions, Storey, read_regions, whole_stage
-from planner.houses.hssd.scene_file import ReceptacleFilter, SceneFile
+from planner.houses.hssd.dataset import (
+    HOUSE_PREFIX,
+    HssdDataset,
+    Template,
+    Templates,
+    class_by_name,
+    furniture_classes,
+    object_classes,
+    read_json,
+)
+from planner.houses.hssd.glb import (
+    TO_OURS,
+    NoGlbError,
+    Placed,
+    bounds_of,
+    box_corners,
+    triangles_of,
+)
+from planner.houses.hssd.pieces import (
+    Place,
+    ReceptacleFilter,
+    SceneFile,
+    Shell,
+    build_piece,
+    link_place,
+    room_of,
+    shells_of,
+    usable_receptacles,
+)
+from planner.houses.hssd.rooms import (
+    NO_REGIONS,
+    PieceName,
+    Regions,
+    Storey,
+    handles_of,
+    passages,
+    piece_names,
+    read_regions,
+    whole_stage,
+)
 from planner.houses.hssd.templates import (
     ArticulatedTemplate,
     ObjectTemplate,
@@ -30,7 +59,6 @@ from planner.houses.hssd.templates import (
     read_object,
     receptacles_of,
 )
-from planner.houses.hssd.transforms import TO_OURS, Placed, box_corners
 from planner.houses.hssd.urdf import read_urdf
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, from_validation

@@ -15,9 +15,8 @@ from xml.etree import ElementTree as ET
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from planner.houses.hssd.files import refuse_pointer
-from planner.houses.hssd.glb import bounds_of
-from planner.houses.hssd.transforms import MAX_DISTANCE_M, box_corners
+from planner.houses.hssd.dataset import refuse_pointer
+from planner.houses.hssd.glb import MAX_DISTANCE_M, bounds_of, box_corners
 from planner.world.errors import FileError
 from planner.world.files import read_bytes
 from planner.world.geometry import FloatArray

@@ -1,7 +1,8 @@
-"""What a camera frame shows, by the memory's model: movable things in space, open furniture."""
+"""What rises from furniture, by depth and layout alone, whether or not its colours stand out."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,19 +11,100 @@ import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.learned.classifier import classify
-from planner.memory.learned.inputs import CELL_PIXEL, network_input
-from planner.memory.learned.network import STRIDE, Array
-from planner.memory.learned.onnx import FEATURES_OUTPUT, HEADS_OUTPUT, onnx_model
-from planner.memory.learned.rising import Rising
-from planner.memory.learned.segments import Cells, cells_of, describe_segment, segments, unnoticed
-from planner.memory.learned.weights import Model, read_model_file, shipped_model
-from planner.memory.seen_color import color_votes, exposure_gain
+from planner.memory.camera import color_votes, exposure_gain
+from planner.memory.learned.network import (
+    CELL_PIXEL,
+    FEATURES_OUTPUT,
+    HEADS_OUTPUT,
+    STRIDE,
+    Array,
+    network_input,
+    onnx_model,
+)
+from planner.memory.learned.segments import (
+    Cells,
+    Model,
+    cells_of,
+    classify,
+    describe_segment,
+    read_model_file,
+    segments,
+    shipped_model,
+    unnoticed,
+)
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
-from planner.world.look import Color
+from planner.world.house import Furniture, House, Surface
 from planner.world.observation import CameraFrame
+from planner.world.shapes import Color
+
+# What rises from furniture, by depth and layout alone, whether or not its colours stand out.
+
+# A point counts if it is so far inside the edge of a surface, above its top and below what is next
+# above it; things are no higher than this.
+_INSIDE_M, _ABOVE_M, _HIGHEST_M = 0.04, 0.012, 0.4
+# Other furniture may stand on it, such as a microwave on a counter.
+_BESIDE_M = 0.03
+# Farther away a cell shows more than a small thing.
+_REACH_M = 3.0
+
+
+class Rising:
+    """Knows where the surfaces of one house are."""
+
+    def __init__(self, layout: House) -> None:
+        """Takes the house's layout, which the robot knows."""
+        pairs = [(piece, surface) for piece in layout.furniture for surface in piece.surfaces]
+        self._surfaces = [_Patch(layout, piece, surface) for piece, surface in pairs]
+
+    def of(self, points_m: Array, camera_m: Vec3) -> NDArray[np.bool_]:
+        """Which of (n, 3) points of `map` rise from a surface near the camera."""
+        found = np.zeros(len(points_m), bool)
+        for patch in self._surfaces:
+            if patch.distance_m(camera_m) <= _REACH_M:
+                patch.mark(points_m, found)
+        return found
+
+
+class _Patch:
+    """One surface, and the boxes of other furniture on it."""
+
+    def __init__(self, layout: House, piece: Furniture, surface: Surface) -> None:
+        self._piece = piece
+        self._center_m = piece.pose.apply(surface.center)
+        along = piece.pose.apply((surface.center[0] + 1.0, surface.center[1], surface.center[2]))
+        self._yaw = math.atan2(along[1] - self._center_m[1], along[0] - self._center_m[0])
+        self._half_m = tuple(extent / 2 - _INSIDE_M for extent in surface.size)
+        self._radius_m = math.hypot(*surface.size) / 2
+        top_m = self._center_m[2]
+        self._low_m = top_m + _ABOVE_M
+        self._high_m = top_m + min(surface.clearance - _ABOVE_M, _HIGHEST_M)
+        self._others = [
+            (np.array(p.box.minimum_m) - _BESIDE_M, np.array(p.box.maximum_m) + _BESIDE_M)
+            for p in layout.furniture
+            if p is not piece
+            and p.box.maximum_m[2] > self._low_m
+            and p.box.minimum_m[2] < self._high_m
+            and p.box.distance_m(self._center_m) < self._radius_m
+        ]
+
+    def distance_m(self, camera_m: Vec3) -> float:
+        return math.dist(camera_m, self._center_m) - self._radius_m
+
+    def mark(self, points_m: Array, found: NDArray[np.bool_]) -> None:
+        """Sets those of `found` whose points rise from it."""
+        heights = points_m[:, 2]
+        near = np.flatnonzero((heights >= self._low_m) & (heights <= self._high_m) & ~found)
+        away = points_m[near, :2] - np.array(self._center_m[:2], points_m.dtype)
+        cos, sin = math.cos(self._yaw), math.sin(self._yaw)
+        x, y = away[:, 0] * cos + away[:, 1] * sin, away[:, 1] * cos - away[:, 0] * sin
+        near = near[(np.abs(x) <= self._half_m[0]) & (np.abs(y) <= self._half_m[1])]
+        for low, high in self._others:
+            inside = ((points_m[near] >= low) & (points_m[near] <= high)).all(axis=1)
+            near = near[~inside]
+        found[near] = True
+
 
 # Pictures must halve evenly as often as the network halves them.
 _MULTIPLE = 16

@@ -1,23 +1,31 @@
-"""Pieces of a picture that may be one thing each, and what they look like in numbers.
-
-The network says for each cell whether a thing is there and where its middle is. Neighbouring
-cells that agree on the middle, and lie near each other in space, are one segment. A segment is
-then described by its colours, where they lie above each other, its extent in metres and the
-network's features, from which a small classifier tells the class.
-"""
+"""Segments of a picture, the perceptron that classifies them, and the file of trained models."""
 
 from __future__ import annotations
 
+import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.learned.inputs import cell_points, clean_depth
-from planner.memory.learned.network import FEATURES, OFFSET_UNIT_M, STRIDE, Array
+from planner.memory.learned.network import (
+    FEATURES,
+    OFFSET_UNIT_M,
+    STRIDE,
+    Array,
+    Weights,
+    cell_points,
+    clean_depth,
+    network_shapes,
+)
+from planner.world.errors import FileError
 from planner.world.observation import CameraFrame
+from planner.world.share import config_dir
+from planner.world.weights_file import header_names, read_weights, require_shapes, write_weights
 
 # Colours: hues by saturation and brightness, and greys by brightness.
 _HUES, _VALUES, _GREYS = 16, 3, 8
@@ -184,3 +192,99 @@ def _geometry(cells: Cells, part: NDArray[np.int64], low_m: float, high_m: float
         ],
         np.float32,
     )
+
+
+# Classifies segments: a small perceptron on a segment's descriptor, in NumPy.
+
+HIDDEN = 192
+# Outputs: "no thing", the classes, and the offset to the centre of the thing's box.
+_OFFSET = 3
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScores:
+    """The classifier's outputs.
+
+    Attributes:
+        chances: (n, 1 + classes); the first is "no movable thing".
+        ways_m: (n, 3) from the centre of the segment's points to the thing's, optical frame.
+    """
+
+    probabilities: Array
+    offsets_m: Array
+
+
+def classifier_shapes(classes: int) -> dict[str, tuple[int, ...]]:
+    """The classifier's weights by name."""
+    return {
+        "look.1.weight": (HIDDEN, DESCRIPTION),
+        "look.1.bias": (HIDDEN,),
+        "look.2.weight": (1 + classes + _OFFSET, HIDDEN),
+        "look.2.bias": (1 + classes + _OFFSET,),
+    }
+
+
+def classify(weights: Weights, descriptions: Array) -> ClassScores:
+    """The outputs for (n, DESCRIPTION) descriptors."""
+    hidden = np.maximum(descriptions @ weights["look.1.weight"].T + weights["look.1.bias"], 0)
+    made = hidden @ weights["look.2.weight"].T + weights["look.2.bias"]
+    logits, offsets = made[:, :-_OFFSET], made[:, -_OFFSET:]
+    logits = logits - logits.max(axis=1, keepdims=True)
+    probabilities = np.exp(logits)
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    return ClassScores(
+        probabilities.astype(np.float32), (offsets * OFFSET_UNIT_M).astype(np.float32)
+    )
+
+
+# The file of a trained model: safetensors, half precision, with its class list in the header.
+
+VERSION = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Trained weights.
+
+    Attributes:
+        classes: names of the movable things it tells apart, in the network's order.
+        weights: float32 by the names of `network_shapes` and `classifier_shapes`.
+        notes: how it was trained, for the record.
+    """
+
+    classes: tuple[str, ...]
+    weights: Mapping[str, Array]
+    notes: Mapping[str, str]
+
+
+def shipped_model() -> Path:
+    """The model that comes with the package."""
+    return config_dir() / "models" / "memory.safetensors"
+
+
+def write_model(path: Path, model: Model) -> None:
+    """Writes a model.
+
+    Raises:
+        FileError: where it cannot be written.
+    """
+    metadata = {
+        **model.notes,
+        "planner_memory_model": VERSION,
+        "classes": json.dumps(model.classes),
+    }
+    write_weights(path, model.weights, metadata)
+
+
+def read_model_file(path: Path) -> Model:
+    """Reads a model.
+
+    Raises:
+        FileError: where it is missing, of another kind or version, or does not fit the network.
+    """
+    weights, metadata = read_weights(path)
+    if metadata.pop("planner_memory_model", "") != VERSION:
+        raise FileError(path, "planner_memory_model", f"is not a memory model of version {VERSION}")
+    classes = header_names(path, metadata, "classes")
+    require_shapes(path, weights, {**network_shapes(), **classifier_shapes(len(classes))})
+    return Model(classes, weights, metadata)

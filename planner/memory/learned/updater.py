@@ -10,17 +10,12 @@ from typing import Final, Protocol
 import numpy as np
 
 from planner.memory.camera import in_image, point_at_pixel, project
-from planner.memory.learned.anchoring import anchor
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.duplicates import is_remembered, seen_twice
-from planner.memory.learned.evidence import Evidence
-from planner.memory.learned.openings import Openings
-from planner.memory.learned.rising import Rising
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
+from planner.memory.learned.evidence import Evidence, Openings, anchor, is_remembered, seen_twice
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import describe
-from planner.world.belief import Source
+from planner.world.belief import Entity, OperationKind, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation

@@ -1,21 +1,22 @@
-"""Where to go next to see unexplored floor (HELPER-2.8.6).
-
-Unexplored floor counts where a body could stand: as far as is known there is nothing in its way,
-and it is joined to where the body is by such floor or by explored one. Behind walls and furniture
-it is not joined, so that exploring ends.
-"""
+"""Moving by the map: where unexplored floor begins, simulated steps, and failed ones."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from itertools import product
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.floor_grid import BoolGrid, FloorGrid, connected_parts
+from planner.world.errors import PlannerError
+from planner.world.floor_grid import BoolGrid, DistanceField, FloorGrid, connected_parts
 from planner.world.floor_map import UNKNOWN, FloorMap, disc
-from planner.world.geometry import Vec3
+from planner.world.geometry import Vec3, wrap_angle_rad
+from planner.world.observation import RgbImage
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,3 +153,156 @@ def _clear(left: BoolGrid, floor: FloorMap, point_m: Vec3, radius_m: float) -> N
     inside = (offsets >= 0).all(axis=1) & (offsets < np.array(left.shape)).all(axis=1)
     rows, columns = offsets[inside].T
     left[rows, columns] = False
+
+
+# Walking by simulated action sequences (HELPER-2.8.7).
+#
+# All cells' walking distances to the goal are known from a search over the map. Of several
+# sequences of actions, each simulated on the map, the one that comes nearest to the goal is taken.
+
+YAW_STEP_RAD = math.pi / 2
+PITCH_STEP_RAD = math.pi / 6
+FORWARD_M = 0.25
+# How far a body that stands too close to something may go to where it may be.
+LEAVE_M = 0.4
+# A sequence that comes no nearer than this does not help.
+_LEAST_M = 1e-6
+
+
+class Action(StrEnum):
+    """The published simulator's moves (HELPER-1.3)."""
+
+    FORWARD = "Forward"
+    BACKWARD = "Backward"
+    TURN_LEFT = "Turn Left"
+    TURN_RIGHT = "Turn Right"
+    LOOK_UP = "Look Up"
+    LOOK_DOWN = "Look Down"
+    STRAFE_LEFT = "Strafe Left"
+    STRAFE_RIGHT = "Strafe Right"
+
+
+_SIDES_RAD = {
+    Action.FORWARD: 0.0,
+    Action.BACKWARD: math.pi,
+    Action.STRAFE_LEFT: math.pi / 2,
+    Action.STRAFE_RIGHT: -math.pi / 2,
+}
+_TURNS_RAD = {Action.TURN_LEFT: YAW_STEP_RAD, Action.TURN_RIGHT: -YAW_STEP_RAD}
+_TILTS_RAD = {Action.LOOK_UP: -PITCH_STEP_RAD, Action.LOOK_DOWN: PITCH_STEP_RAD}
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """Where a body is and looks: metres in `map`, heading, and the camera's tilt, down positive."""
+
+    x_m: float
+    y_m: float
+    yaw_rad: float
+    pitch_rad: float = 0.0
+
+    def after(self, action: Action) -> Stance:
+        """The stance after an action that nothing prevents."""
+        if action in _SIDES_RAD:
+            towards_rad = self.yaw_rad + _SIDES_RAD[action]
+            return self.ahead(towards_rad, FORWARD_M)
+        if action in _TURNS_RAD:
+            return replace(self, yaw_rad=wrap_angle_rad(self.yaw_rad + _TURNS_RAD[action]))
+        return replace(self, pitch_rad=self.pitch_rad + _TILTS_RAD[action])
+
+    def ahead(self, towards_rad: float, length_m: float) -> Stance:
+        """The stance moved in a direction of the map, with the same heading."""
+        x_m = self.x_m + length_m * math.cos(towards_rad)
+        return replace(self, x_m=x_m, y_m=self.y_m + length_m * math.sin(towards_rad))
+
+
+Way = tuple[Stance, ...]
+
+
+def ways_of(start: Stance, sequences: Iterable[Sequence[Action]]) -> list[Way]:
+    """The stances of each sequence of actions, one after another, without the start."""
+    ways = []
+    for sequence in sequences:
+        stance, way = start, []
+        for action in sequence:
+            stance = stance.after(action)
+            way.append(stance)
+        ways.append(tuple(way))
+    return ways
+
+
+def all_sequences(length: int) -> list[tuple[Action, ...]]:
+    """All sequences of turns and steps ahead of a length."""
+    moves = (Action.FORWARD, Action.TURN_LEFT, Action.TURN_RIGHT)
+    return list(product(moves, repeat=length))
+
+
+def straight_ways(
+    start: Stance, lengths_m: Sequence[float], headings: int = 32, every_m: float = 0.05
+) -> Iterator[Way]:
+    """Turning and going straight, for a body that can turn to any heading.
+
+    Args:
+        start: where it is.
+        lengths_m: of the ways, the shortest first.
+        headings: how many, evenly all around.
+        every_m: between the places that a way is checked at.
+    """
+    for number in range(headings):
+        heading_rad = wrap_angle_rad(number * math.tau / headings)
+        turned = replace(start, yaw_rad=heading_rad)
+        for length_m in lengths_m:
+            steps = max(1, math.ceil(length_m / every_m))
+            yield tuple(
+                turned.ahead(heading_rad, length_m * step / steps) for step in range(1, steps + 1)
+            )
+
+
+def best_way(floor: FloorGrid, to_goal: DistanceField, start: Stance, ways: Iterable[Way]) -> Way:
+    """The way with the largest decrease of the walking distance; of equal ones the first.
+
+    Ways over floor that is not free are left out, except at the start of one that begins there: a
+    body may stand closer to something than it would go. Empty if none comes nearer.
+    """
+    best: Way = ()
+    least_m = _distance_m(floor, to_goal, start) - _LEAST_M
+    for way in ways:
+        if not way or not _is_passable(floor, start, way):
+            continue
+        distance_m = _distance_m(floor, to_goal, way[-1])
+        if distance_m < least_m - _LEAST_M:
+            best, least_m = way, distance_m
+    return best
+
+
+def _is_passable(floor: FloorGrid, start: Stance, way: Way) -> bool:
+    leaving = not floor.is_free(start.x_m, start.y_m)
+    for stance in way:
+        if floor.is_free(stance.x_m, stance.y_m):
+            leaving = False
+        elif not leaving or math.dist((start.x_m, start.y_m), (stance.x_m, stance.y_m)) > LEAVE_M:
+            return False
+    return not leaving
+
+
+def _distance_m(floor: FloorGrid, to_goal: DistanceField, stance: Stance) -> float:
+    """The walk from a stance's cell; inf where there is no way."""
+    cell = floor.cell(stance.x_m, stance.y_m)
+    return math.inf if cell is None else to_goal.at(cell)
+
+
+# Whether an action failed, by comparing pictures (HELPER-2.8.5).
+#
+# A shortcut for simulators: a picture that an action did not change. A robot's picture always
+# changes a little; there the skill's own result tells.
+
+
+def has_changed(before: RgbImage, after: RgbImage, least_pixels: int = 1) -> bool:
+    """Whether at least so many pixels differ between two pictures, (h, w, 3) uint8.
+
+    Raises:
+        PlannerError: for pictures of different sizes.
+    """
+    if before.shape != after.shape:
+        raise PlannerError(f"pictures of {before.shape} and {after.shape} cannot be compared")
+    return int((before != after).any(axis=2).sum()) >= least_pixels

@@ -1,23 +1,75 @@
-"""A map of the floor from depth images (HELPER-2.8.2): what stands where, at several heights.
-
-Each depth image adds its points to the cells under them, by their height. A cell is explored after
-enough points, occupied where enough of them, summed over the levels, are as high as a body, and
-free where they are on the floor only.
-"""
+"""A map of the floor from depth images, which the robots of one house build together."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.memory.maps.depth_points import points_in_map
 from planner.world.errors import PlannerError
 from planner.world.floor_map import FREE, OCCUPIED, UNKNOWN, FloorMap, disc
-from planner.world.geometry import Vec3
-from planner.world.observation import CameraFrame
+from planner.world.geometry import Pose, Vec3
+from planner.world.observation import (
+    CameraFrame,
+    DepthImage,
+    Grip,
+    Intrinsics,
+    Observation,
+    Sighting,
+)
+
+# From pixels with a depth to points, many at once (HELPER-2.8.1).
+
+Points = NDArray[np.float32]
+
+
+def points_in_map(frame: CameraFrame) -> Points:
+    """(3, h * w) of x, y and z in `map`, in the order of the pixels; NaN or far off without depth.
+
+    Pixels whose depth is 0 come out at the camera itself: callers have to leave them out.
+    """
+    return _placed(frame.depth_m, frame.intrinsics, frame.pose)
+
+
+def points_in_reference(
+    depth_m: DepthImage, intrinsics: Intrinsics, reference_to_camera: Pose
+) -> Points:
+    """(3, h * w) points in the reference view's frame.
+
+    Args:
+        depth_m: (h, w) along the optical axis.
+        intrinsics: of the camera.
+        reference_to_camera: the paper's G, which takes points of the reference view into this one;
+            its inverse is applied.
+    """
+    return _placed(depth_m, intrinsics, reference_to_camera.inverse())
+
+
+def _placed(depth_m: DepthImage, intrinsics: Intrinsics, camera: Pose) -> Points:
+    rotation = camera.rotation().astype(np.float32)
+    across, down = _rays(intrinsics)
+    depth = np.asarray(depth_m, np.float32)
+    points: Points = np.empty((3, *depth.shape), np.float32)
+    for axis, (right, below, ahead) in enumerate(rotation):
+        # A ray's columns and rows are independent: a sum of two vectors is cheaper than a product
+        # of matrices.
+        np.add((right * across)[None, :], (below * down + ahead)[:, None], out=points[axis])
+        points[axis] *= depth
+        points[axis] += np.float32(camera.position_m[axis])
+    return points.reshape(3, -1)
+
+
+@lru_cache(maxsize=8)
+def _rays(intrinsics: Intrinsics) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """(w,) and (h,): x of each column's and y of each row's points at depth 1, optical frame."""
+    u = (np.arange(intrinsics.width_px) - intrinsics.cx_px) / intrinsics.fx_px
+    v = (np.arange(intrinsics.height_px) - intrinsics.cy_px) / intrinsics.fy_px
+    return u.astype(np.float32), v.astype(np.float32)
+
 
 Counts = NDArray[np.int32]
 
@@ -183,3 +235,86 @@ def _blocks(missing_m: float, cell_m: float) -> int:
     if missing_m < 0:
         return 0
     return math.ceil((missing_m / cell_m + 1) / _BLOCK) * _BLOCK
+
+
+# What an agent saw and from where, for the node and for recorded pictures alike.
+
+CAMERA = "hand"
+
+
+def hand_observation(
+    agent: str,
+    stamp_s: float,
+    frame: CameraFrame | None,
+    *,
+    base: Pose,
+    odom: Pose,
+    hand: Pose,
+    optical: Pose | None,
+    grip: Grip,
+    sightings: Sequence[Sighting] | None = None,
+) -> Observation:
+    """One exposure of the hand's camera, or what is seen without one.
+
+    Args:
+        agent: whose hand.
+        stamp_s: of the exposure, on the world's clock.
+        frame: the pictures; None = there are none.
+        base: the agent's `base_link` in `map` at that time.
+        odom: its odometry frame in `map`.
+        hand: its hand in `map`.
+        optical: the camera's optical frame in `map`; None = there is no camera.
+        grip: of the hand.
+        sightings: what the agent sees, from a world without pictures.
+    """
+    in_base = base.inverse()
+    return Observation(
+        stamp_s=stamp_s,
+        agent=agent,
+        base=base,
+        odometry=odom.inverse().compose(base),
+        linear_m_s=0.0,
+        angular_rad_s=0.0,
+        hand=in_base.compose(hand),
+        joints={},
+        gripper_opening=grip.opening,
+        holding=grip.holding,
+        cameras={} if frame is None else {CAMERA: frame},
+        optical={} if optical is None else {CAMERA: in_base.compose(optical)},
+        sightings=sightings,
+    )
+
+
+# The map that the robots of one house build together, from what each of them senses.
+
+# Floor that a body certainly stands on: that of the smallest one.
+STANDS_M = 0.2
+
+
+class FloorSurvey:
+    """An occupancy map that begins where the first observation is made."""
+
+    def __init__(self, options: OccupancyOptions | None = None) -> None:
+        """Begins without any floor."""
+        self._options = options
+        self._map: OccupancyMap | None = None
+
+    def add(self, observation: Observation) -> None:
+        """Adds the hand camera's depth image, and that there is floor under the body.
+
+        Raises:
+            PlannerError: if the map would become too large.
+        """
+        frame = observation.cameras.get(CAMERA)
+        if frame is None:
+            return
+        base_m = observation.base.position_m
+        if self._map is None:
+            self._map = OccupancyMap(base_m, self._options)
+        self._map.stand(base_m, STANDS_M)
+        carried_at_m = base_m if observation.holding else None
+        self._map.update(frame, observation.stamp_s, carried_at_m)
+
+    def newest(self) -> FloorMap | None:
+        """What is known now; None before the first picture."""
+        return None if self._map is None else self._map.floor()

@@ -1,12 +1,16 @@
-"""The memory's services over ROS; every request gets one answer, none ends the node."""
+"""The memory over ROS: what it publishes, its services, and their client."""
 
 from __future__ import annotations
 
 import math
+import os
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import rclpy
+from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph
 from planner_msgs.msg import Operation as OperationMessage
 from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
 from rclpy.node import Node
@@ -16,13 +20,19 @@ from planner.memory.query import ask
 from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
-from planner.ros.conversions import point_m
-from planner.ros.memory_messages import change_message, entity_message
-from planner.ros.message_bounds import bounds_of
+from planner.network import confine
+from planner.ros import qos
+from planner.ros.clients import client_node
+from planner.ros.conversions import point_m, point_message
+from planner.ros.guard import GuardedExecutor, SafePublisher
+from planner.ros.memory_messages import GraphMessages, ListMessages, change_message, entity_message
+from planner.ros.subscriptions import bounds_of
+from planner.security.enclave import join_as
+from planner.security.policy import OPERATOR
 from planner.world import topics
-from planner.world.entity import Entity, OperationKind
+from planner.world.belief import Entity, MemoryChange, OperationKind
 from planner.world.errors import PlannerError
-from planner.world.memory_wire import OPERATION_KINDS
+from planner.world.memory_wire import OPERATION_KINDS, entity_record
 
 FAILED = 1
 NOT_READY = 2
@@ -201,3 +211,150 @@ def _operation(index: int, message: OperationMessage, memory: Memory) -> Operati
         name=entity.name or None,
         distance_m=distance_m if math.isfinite(distance_m) and distance_m > 0 else None,
     )
+
+
+# Publishes a memory for the node that keeps it: changes, entities and the graph.
+
+# A graph in which only ages changed is published at each so many ticks: to read one is work.
+AGES_TICKS = 5
+
+
+class MemoryPublisher:
+    """Publishes on /memory/updates, /memory/entities and /world/graph; keeps what it published."""
+
+    def __init__(self, node: Node, losses: Counter[str]) -> None:
+        """Makes the publishers.
+
+        Args:
+            node: whose publishers they are.
+            losses: counts messages that could not be published, by topic.
+        """
+        self._updates = SafePublisher(node, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, losses)
+        self._list = SafePublisher(node, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, losses)
+        self._graph = SafePublisher(node, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, losses)
+        self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
+        # Whether the memory was told something since the newest graph.
+        self._is_dirty = False
+        # Of the newest graph: what it told but times, and when.
+        self._published_graph: tuple[object, ...] = ()
+        self._published_tick = 0
+
+    def note(self) -> None:
+        """The memory was told something, even if nothing has changed by it."""
+        self._is_dirty = True
+
+    def publish_change(self, memory: Memory, change: MemoryChange, tick: int) -> None:
+        """Publishes one change and both snapshots after it."""
+        self._updates.publish(change_message(change))
+        self._publish_list(memory)
+        self.publish_graph(memory, tick)
+
+    def publish_all(self, memory: Memory, tick: int) -> None:
+        """Publishes the newest change and both snapshots: at the beginning, after edits by hand."""
+        for change in memory.deltas_since(memory.sequence - 1).changes:
+            self._updates.publish(change_message(change))
+        self._publish_list(memory)
+        self.publish_graph(memory, tick)
+
+    def publish_graph(self, memory: Memory, tick: int) -> None:
+        """Publishes the graph."""
+        self._is_dirty = False
+        self._published_graph = _graph_content(memory)
+        self._published_tick = tick
+        self._graph.publish(self._graph_messages.message(memory.belief(memory.stamp_s)))
+
+    def publish_news(self, memory: Memory, tick: int) -> None:
+        """Publishes the graph if it has changed; now and then if only its ages have."""
+        if not self._is_dirty:
+            return
+        has_changed = _graph_content(memory) != self._published_graph
+        if has_changed or tick - self._published_tick >= AGES_TICKS:
+            self.publish_graph(memory, tick)
+
+    def _publish_list(self, memory: Memory) -> None:
+        now = memory.snapshot()
+        self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
+
+
+def _graph_content(memory: Memory) -> tuple[object, ...]:
+    """The content of a graph without the times of observations."""
+    agents = (
+        (agent.name, agent.class_name, agent.position_m, agent.heading_rad)
+        for agent in memory.agents
+    )
+    return (memory.sequence, *agents)
+
+
+# Asks and corrects a running memory over its services.
+
+WAIT_S = 10.0
+_NUMBERS = {kind: number for number, kind in OPERATION_KINDS.items()}
+
+
+class RemoteMemory:
+    """A running memory; close it in the end."""
+
+    def __init__(self, namespace: str = "/") -> None:
+        """Joins the graph of nodes; on the loopback alone, see `planner.network`."""
+        self._own = not rclpy.ok()
+        if self._own:
+            confine(os.environ)
+            join_as(os.environ, OPERATOR, namespace)
+            rclpy.init()
+        self._node: Node = client_node("memory_client", namespace)
+        self._executor = GuardedExecutor()
+
+    def query(self, text: str, room: str, limit: int) -> tuple[str, list[tuple[Entity, float]]]:
+        """The answer in words, and its entities with their scores.
+
+        Raises:
+            PlannerError: where nobody answers, or the memory says why not.
+        """
+        request = QueryMemory.Request(text=text, room=room, limit=limit)
+        answer = self._call(QueryMemory, topics.QUERY_MEMORY, request)
+        entities = [entity_record(message) for message in answer.entities]
+        scores = [float(score) for score in answer.scores] or [1.0] * len(entities)
+        return answer.message, list(zip(entities, scores, strict=True))
+
+    def correct(self, make: Callable[[list[Entity]], Operation], author: str) -> int:
+        """Makes a correction of what is known now; returns the entity's number.
+
+        Raises:
+            PlannerError: where nobody answers, or the correction is refused.
+        """
+        known = [entity for entity, _ in self.query("", "", 0)[1]]
+        operation = make(known)
+        message = OperationMessage(kind=_NUMBERS[operation.kind])
+        entity = message.entity
+        entity.id = operation.entity_id or 0
+        entity.name = operation.name or ""
+        entity.seen_distance_m = float("nan")
+        old = next((e for e in known if e.entity_id == operation.entity_id), None)
+        # The flag stands in a field of its own here, and not in the text.
+        placed = operation.description.endswith(f" {PLACED}")
+        entity.description = operation.description.removesuffix(f" {PLACED}")
+        entity.picked = old is not None and old.picked and not placed
+        if operation.kind is not OperationKind.REMOVE and operation.position_m is not None:
+            entity.position = point_message(operation.position_m)
+        request = EditMemory.Request(source=author, operations=[message])
+        return int(self._call(EditMemory, topics.EDIT_MEMORY, request).ids[0])
+
+    def _call(self, kind: Any, name: str, request: object) -> Any:  # rclpy has no types
+        client: Any = self._node.create_client(kind, name)
+        if not client.wait_for_service(WAIT_S):
+            raise PlannerError(f"no server for {name}; is a memory running? (planner up)")
+        future = client.call_async(request)
+        rclpy.spin_until_future_complete(self._node, future, self._executor, WAIT_S)
+        answer = future.result() if future.done() else None
+        if answer is None:
+            raise PlannerError(f"{name} did not answer within {WAIT_S:g} s")
+        if not answer.success:
+            raise PlannerError(answer.message)
+        return answer
+
+    def close(self) -> None:
+        """Leaves the graph of nodes."""
+        self._executor.shutdown()
+        self._node.destroy_node()
+        if self._own:
+            rclpy.shutdown()

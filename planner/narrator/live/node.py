@@ -16,14 +16,14 @@ from pydantic import JsonValue
 from rclpy.node import Node
 
 from planner.evaluation.as_understood import read_understood
-from planner.grounding.wording import request_words
+from planner.grounding.records import request_words
 from planner.narrator import story
 from planner.narrator.story import Event, Kind
 from planner.ros import qos
-from planner.ros.checked_subscription import listen, reader
+from planner.ros.subscriptions import listen, reader
 from planner.world import topics
-from planner.world.instruct import InstructState
 from planner.world.memory_wire import stamp_seconds
+from planner.world.topics import InstructState
 from planner.world.wire import graph_record
 
 

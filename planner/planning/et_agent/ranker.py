@@ -1,16 +1,74 @@
-"""The seam for what the agent asks while it searches: four questions, all in words.
-
-A ranker knows neither the house nor the goal, only what is passed to it: words of the task, and
-class names as the memory has them.
-"""
+"""An errand, the questions that the agent asks a ranker about it, and the agent's options."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from planner.planning.et_agent.errand import Errand, TaskClass
+from planner.parts.option import Option, OptionValue
+
+# What a task asks for, in words: its class, and what to find and where to put it (ETPLAN-2.4).
+
+
+class TaskClass(StrEnum):
+    """The classes of tasks, in the paper's words (ETPLAN-2.4).
+
+    NEST_AND_PLACE is ours: the paper has no class for one thing into another and both to a place.
+    """
+
+    NAVIGATION = "simple navigation"
+    NAVIGATION_RELATION = "constrained simple navigation"
+    PLACE = "pick and place"
+    PLACE_RELATION = "constrained pick and place"
+    PLACE_TWO = "pick two objects and place jointly"
+    NEST_AND_PLACE = "nest and place"
+
+
+class Where(StrEnum):
+    """How a thing stands to another one, as the relations of ETPLAN-3.1."""
+
+    INSIDE = "inside"
+    ON = "on"
+    CLOSE = "close to"
+    FACING = "facing"
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One thing, piece of furniture or room that the words name.
+
+    Attributes:
+        word: its class in words, such as `apple` or `kitchen table`.
+        where: how it stands to `anchor`; None if nothing is said about that.
+        anchor: what it stands in relation to; None if nothing is said about that.
+    """
+
+    word: str
+    where: Where | None = None
+    anchor: Sought | None = None
+
+    def __str__(self) -> str:
+        """As `apple inside fridge`."""
+        if self.where is None or self.anchor is None:
+            return self.word
+        return f"{self.word} {self.where} {self.anchor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One part of a task: to find something, and, if it has a `place`, to put it there.
+
+    Attributes:
+        target: what to find.
+        where: INSIDE or ON `place`; None where the words leave it open, or nothing is to be put.
+        place: where to put it; None = it only has to be found.
+    """
+
+    target: Sought
+    where: Where | None = None
+    place: Sought | None = None
 
 
 class RankerName(StrEnum):
@@ -80,3 +138,60 @@ class Ranker(Protocol):
         Raises:
             ModelError: if it asks a model, and there is no reply.
         """
+
+
+# How much the agent knows before it begins (ETPLAN-1.2).
+
+
+class Prior(StrEnum):
+    """What is known from the start, besides the names of rooms (ETPLAN-1.2).
+
+    P: nothing; only what is seen counts. FP: the large furniture, which nobody carries. G:
+    everything, for runs whose memory is complete.
+    """
+
+    P = "P"
+    FP = "FP"
+    G = "G"
+
+
+# The options of `et_agent`.
+
+AS_THE_TASK_SAYS = ""
+
+ET_OPTIONS = (
+    Option(
+        "ranker",
+        RankerName.AUTO.value,
+        "who answers the agent's questions; auto = the model, or else what ships",
+        choices=tuple(each.value for each in RankerName),
+    ),
+    Option(
+        "ranker_file",
+        "",
+        "weights of the learned ranker, or counts of the table; empty = those that ship",
+        is_path=True,
+    ),
+    Option("think_first", False, "whether the model is asked to think before it ranks"),
+    Option("few_shot", False, "whether a model sees solved examples before it ranks"),
+    Option(
+        "prior",
+        AS_THE_TASK_SAYS,
+        "what is known from the start: P nothing, FP large furniture, G everything; empty = as the "
+        "task says, or P",
+        choices=(AS_THE_TASK_SAYS, *(each.value for each in Prior)),
+    ),
+    Option(
+        "max_actions",
+        0,
+        "actions of a task, at most; 0 = as it says, or by its class",
+        min_value=0,
+        max_value=100_000,
+    ),
+    Option("two_arms", True, "whether two hands are used where the task allows two"),
+)
+
+
+def knows_everything(options: Mapping[str, OptionValue]) -> bool:
+    """Whether the memory must be complete from the start."""
+    return options.get("prior") == Prior.G

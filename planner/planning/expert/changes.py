@@ -14,19 +14,19 @@ from planner.planning.expert.choice import Cost
 from planner.planning.expert.facts import Facts, Spot
 from planner.planning.expert.job import Job
 from planner.planning.expert.notes import Notes
-from planner.planning.expert.sought import Sought
+from planner.planning.expert.search import Sought
 from planner.world.belief import BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SkillName
-from planner.world.state_skills import (
+from planner.world.states import (
     Condition,
     StateSkill,
     content_of,
     default_state_skills,
+    default_states,
     skills_that_make,
     state_skill,
 )
-from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
 # How many kinds of things are searched for at the same time if any of many would serve.

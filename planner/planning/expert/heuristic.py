@@ -12,17 +12,16 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from planner.evaluation.task import GateRelation, Predicate
-from planner.planning.axes import Axes, Control, MemorySource, Observability, Privilege
-from planner.planning.goal import Goal, Subgoal, read_goal
-from planner.planning.offered import is_able
+from planner.planning.epm_prompt import is_able
+from planner.planning.expert.facts import Goal, Subgoal, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner_model import Axes, Control, MemorySource, Observability, Privilege
 from planner.world.belief import Belief
 from planner.world.catalogue import sliced_from
-from planner.world.instruct import InstructionCode
-from planner.world.openness import is_open
 from planner.world.skill import SkillCall, SkillName
-from planner.world.state_skills import StateSkill, single_handed, skills_that_make
-from planner.world.vocabulary import EntityKind, Relation, floor_name
+from planner.world.states import StateSkill, single_handed, skills_that_make
+from planner.world.topics import InstructionCode
+from planner.world.vocabulary import EntityKind, Relation, floor_name, is_open
 
 NAME = "heuristic_expert"
 NO_GOAL = (

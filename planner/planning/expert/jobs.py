@@ -8,14 +8,12 @@ from collections.abc import Callable
 
 from planner.evaluation.task import Predicate
 from planner.planning.expert.changes import Changes
-from planner.planning.expert.choice import Cost, excludes, things_for
-from planner.planning.expert.facts import Facts, Spot, fulfils, spots_of
+from planner.planning.expert.choice import Cost, Progress, excludes, things_for
+from planner.planning.expert.facts import PLACING, Facts, Spot, Subgoal, fulfils, spots_of
 from planner.planning.expert.job import Job, Work
 from planner.planning.expert.notes import Notes
-from planner.planning.expert.progress import Progress
-from planner.planning.goal import PLACING, Subgoal
-from planner.world.beside import parts_beside
 from planner.world.catalogue import default_catalogue
+from planner.world.receptacle import parts_beside
 from planner.world.skill import SkillName
 from planner.world.vocabulary import Relation
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from planner.episodes.wording import NUMBER_WORDS, Item, Lexicon, Noun, NounKind, build_lexicon
-from planner.planning.goal import Goal
+from planner.planning.expert.facts import Goal
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 

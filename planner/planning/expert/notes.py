@@ -11,11 +11,10 @@ from typing import NamedTuple
 from planner.planning.expert.facts import Facts, Spot
 from planner.planning.planner import AgentResult
 from planner.world.geometry import Vec3
-from planner.world.hands import Hands
-from planner.world.reported import operator_refused
+from planner.world.primitive import operator_refused
 from planner.world.skill import SkillCall, SkillCode, SkillName
-from planner.world.state_skills import state_skill
-from planner.world.vocabulary import Relation
+from planner.world.states import state_skill
+from planner.world.vocabulary import Hands, Relation
 
 # Failed attempts at a call before its target is set aside.
 MAX_TRIES = 3

@@ -1,20 +1,98 @@
-"""Where to look for things not seen yet: likely places first, then near ones."""
+"""Which furniture things of a class are usually kept on or in, by the catalogue."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
 from typing import NamedTuple
 
 from planner.planning.expert.facts import Facts, Spot
 from planner.planning.expert.location_hints import LocationHint
 from planner.planning.expert.notes import Look, Notes
-from planner.planning.expert.sought import NOTHING_SOUGHT, Sought
-from planner.planning.expert.usual_places import closets
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.vocabulary import Relation, floor_name
+
+# Which furniture things of a class are usually kept on or in, by the catalogue.
+
+# Where fewer of the things of many classes are, on average, none of them is looked for.
+MIN_SHARE = 0.05
+
+
+def usual_furniture_of(class_names: Collection[str]) -> frozenset[str]:
+    """The classes of furniture where most things of some classes are usually kept.
+
+    Of many classes, such as all toys, nearly every furniture is usual for one.
+    """
+    known = [name for name in class_names if name in default_catalogue().objects]
+    if len(known) < 2:
+        return frozenset(place for name in known for place in usual_furniture(name))
+    shares: dict[str, float] = defaultdict(float)
+    for name in known:
+        places = default_catalogue().objects[name].places
+        total = sum(place.weight for place in places)
+        for place in places:
+            shares[place.furniture] += place.weight / total / len(known)
+    return frozenset(name for name, share in shares.items() if share >= MIN_SHARE)
+
+
+def usual_furniture(class_name: str) -> frozenset[str]:
+    """The classes of furniture for things of a class, or of its groups; empty if unknown."""
+    cls = default_catalogue().objects.get(class_name)
+    if cls is None:
+        return frozenset()
+    return closets()[class_name] | {place.furniture for place in cls.places}
+
+
+@cache
+def closets() -> Mapping[str, frozenset[str]]:
+    """For each object class, the furniture where the catalogue has things of the same group."""
+    classes = default_catalogue().objects.values()
+    held: dict[str, set[str]] = defaultdict(set)
+    for cls in classes:
+        for place in cls.places:
+            if place.relation is Relation.WITHIN:
+                for group in cls.groups:
+                    held[group].add(place.furniture)
+    return {c.name: frozenset(f for group in c.groups for f in held[group]) for c in classes}
+
+
+# What to look for beyond the names of a goal.
+
+# At most so many things are named in a line of the story.
+_MAX_NAMED = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """A thing that is not known yet.
+
+    Attributes:
+        words: what it is, in English: "all toys on the couch".
+        where: the only furniture and floors where it may be; none = the whole house.
+        by_one: a look by one agent is enough, also where one of another height may see more.
+    """
+
+    words: str
+    where: frozenset[str] = frozenset()
+    by_one: bool = False
+
+
+NOTHING_SOUGHT: Mapping[str, Sought] = MappingProxyType({})
+
+
+def sought_words(names: Iterable[str], sought: Mapping[str, Sought]) -> str:
+    """Names to look for as a person would say them, each thing once."""
+    said = dict.fromkeys(sought[name].words if name in sought else name for name in names)
+    named = list(said)[:_MAX_NAMED]
+    if len(said) > len(named):
+        named.append("other things")
+    return " and ".join(named)
+
 
 # Costs of looking at furniture, looking around in a room and opening something, in metres of
 # walking; from their average durations.

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from planner.parts.kinds import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
-from planner.planning.expert.job import Job, Work
-from planner.planning.expert.loads import Loads
+from planner.planning.expert.job import Job, Loads, Steps, Work
 from planner.planning.expert.notes import Look, Notes
-from planner.planning.expert.search import Likelihood, Search
-from planner.planning.expert.sought import Sought, sought_words
-from planner.planning.expert.steps import Steps
+from planner.planning.expert.search import Likelihood, Search, Sought, sought_words
 from planner.planning.planner import Context
 from planner.planning.walking import FAR_M, WalkMap
 from planner.world.skill import SkillCall, SkillName

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from planner.memory.features import Features
 from planner.planning.programs.program import Method
-from planner.skills.eye import ViewEncoder, load_view_encoder
+from planner.skills.exploring import ViewEncoder, load_view_encoder
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel, read_model
 from planner.world.observation import RgbImage

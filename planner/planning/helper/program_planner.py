@@ -1,31 +1,112 @@
-"""The loop of HELPER: write a program, run it, repair, look for what is missing, ask at the end.
-
-One robot acts; other agents of the task are done at once (HELPER-D44).
-"""
+"""The loop of HELPER, the limits of a task, and HELPER's planners as their options say."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
 from random import Random
 
-from planner.planning.helper.author import FailedStatement, ProgramAuthor
-from planner.planning.helper.budget import Budget
-from planner.planning.helper.dialogue import (
+from planner.planning.helper.author import (
+    FailedStatement,
+    IsOf,
+    ProgramAuthor,
+    RetrievalAuthor,
+    Search,
+)
+from planner.planning.helper.diagnosis import ImageTextMatcher, load_matcher
+from planner.planning.helper.model_author import Asking, Examples, ModelAuthor, is_of, open_memory
+from planner.planning.helper.options import (
+    DIAGNOSIS,
+    MAX_FAILURES,
+    MAX_FAILURES_OF_TRUE_PERCEPT,
+    MEMORY_EXAMPLES,
+    PERCEPT,
+    ConfirmedBy,
+    Diagnosis,
+    MemoryExamples,
+    Percept,
+)
+from planner.planning.helper.program_memory import ProgramMemory
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
+from planner.planning.helper.request_words import (
     QUESTION,
     answered_before,
     as_dialogue,
     as_feedback,
     is_done,
 )
-from planner.planning.helper.searching import IsOf, Search
-from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.part import PlannerRequest
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.programs.interpreter import Interpreter
-from planner.planning.programs.program import Invocation, Program, program_text, statement_text
-from planner.planning.programs.steps import Failed, Finished, Missing
-from planner.world.instruct import InstructionCode
-from planner.world.record import record
-from planner.world.skill import SkillCall, SkillName
+from planner.planning.programs.program import (
+    Failed,
+    Finished,
+    Invocation,
+    Missing,
+    Program,
+    program_text,
+    statement_text,
+)
+from planner.world.errors import PlannerError
+from planner.world.geometry import record
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.topics import InstructionCode
+
+# The limits of one task: skill calls and failures, each an end of its own (HELPER-D43).
+
+# A call that was canceled, or for which the agent was not free, says nothing about the task.
+_NO_FAILURES = frozenset({SkillCode.SUCCESS, SkillCode.CANCELED, SkillCode.BUSY})
+
+
+class Limit(StrEnum):
+    """What a task has used up."""
+
+    STEPS = "step_limit"
+    FAILURES = "failure_limit"
+
+
+@dataclass
+class Budget:
+    """Counts what a task has used.
+
+    Attributes:
+        max_steps: skill calls.
+        max_failures: skill calls that failed.
+    """
+
+    max_steps: int
+    max_failures: int
+    steps: int = 0
+    failures: int = 0
+
+    def count(self, name: str, result: SkillResult) -> None:
+        """Counts a call that ended."""
+        if name == SkillName.DONE:
+            return
+        self.steps += 1
+        self.failures += result.code not in _NO_FAILURES
+
+    @property
+    def used_up(self) -> Limit | None:
+        """The limit that is reached; None if none is."""
+        if self.failures >= self.max_failures:
+            return Limit.FAILURES
+        return Limit.STEPS if self.steps >= self.max_steps else None
+
+    @property
+    def reason(self) -> str:
+        """Why the task ends, in words; "" while it goes on."""
+        match self.used_up:
+            case Limit.FAILURES:
+                return f"failure limit: {self.failures} skill calls failed"
+            case Limit.STEPS:
+                return f"step limit: {self.steps} skill calls were made"
+            case None:
+                return ""
+
 
 _DONE = SkillCall(SkillName.DONE)
 # Repairs of one statement and of one task; each is a call of the model and may fail itself.
@@ -267,3 +348,94 @@ def _ablest(context: Context) -> str:
         return len(able[agent].primitives) if agent in able else 0
 
     return max(context.task.agents, key=abilities)
+
+
+# Makes HELPER's planners as their options say.
+
+
+def make_helper(request: PlannerRequest) -> Planner:
+    """The planner `helper` for one task.
+
+    Raises:
+        PlannerError: without a model, for a file that is not a program memory, or a folder that is
+            not a model.
+    """
+    from planner.planning.helper.right_replies import RightReplies
+
+    asking, memory = Asking.of(request), _memory(request)
+    asking.right = RightReplies(request.task)
+    shown = MemoryExamples(request.text(MEMORY_EXAMPLES))
+    count = 0 if shown is MemoryExamples.NONE else request.whole("examples_shown")
+    author = ModelAuthor(asking, Examples(memory, count), _matcher(request))
+    options = _loop(request, rectifier=request.flag("rectifier"), locator=request.flag("locator"))
+    confirmed = _learning(request, memory)
+    return ProgramPlanner(request.name, request.task, author, options, is_of, confirmed)
+
+
+def make_retrieval(request: PlannerRequest) -> Planner:
+    """The planner `helper_retrieval` for one task.
+
+    Raises:
+        PlannerError: for a file that is not a program memory, or a folder that is not an encoder.
+    """
+    memory = _memory(request)
+    options = _loop(request, rectifier=False, locator=False)
+    author, confirmed = RetrievalAuthor(memory), _learning(request, memory)
+    return ProgramPlanner(request.name, request.task, author, options, is_of, confirmed)
+
+
+def _memory(request: PlannerRequest) -> ProgramMemory:
+    fixed = request.options.get(MEMORY_EXAMPLES) == MemoryExamples.FIXED
+    return open_memory(request.text("program_memory"), request.text("encoder"), fixed=fixed)
+
+
+def _matcher(request: PlannerRequest) -> ImageTextMatcher | None:
+    folder, diagnosis = request.text("picture_matcher"), Diagnosis(request.text(DIAGNOSIS))
+    if diagnosis is Diagnosis.CODE or request.text(PERCEPT) == Percept.TRUE:
+        return None
+    if not folder:
+        raise PlannerError("diagnosis picture needs the parameter `picture_matcher`: its folder")
+    return load_matcher(folder)
+
+
+def _loop(request: PlannerRequest, *, rectifier: bool, locator: bool) -> LoopOptions:
+    is_true = request.text(PERCEPT) == Percept.TRUE
+    usual = MAX_FAILURES_OF_TRUE_PERCEPT if is_true else MAX_FAILURES
+    return LoopOptions(
+        preconditions=request.flag("preconditions"),
+        rectifier=rectifier,
+        locator=locator,
+        feedback_rounds=request.whole("feedback_rounds"),
+        max_steps=request.dialogue.max_cycles or request.whole("step_limit"),
+        max_failures=request.whole("failure_limit") or usual,
+    )
+
+
+def _learning(request: PlannerRequest, memory: ProgramMemory) -> OnConfirmed:
+    """Keeps what a person has confirmed; of an episode's instruction only where a judge may."""
+    judged = ConfirmedBy(request.text("confirmed_by")) is ConfirmedBy.JUDGE
+    if not request.text("program_memory"):
+        return lambda _dialogue, _program: "no program_memory is set"
+    if request.task.goal is not None and not judged:
+        return lambda _dialogue, _program: "instructions of episodes are not learned"
+
+    def keep(said: str, program: str) -> str:
+        now_s = datetime.now(UTC).timestamp()
+        record = ProgramRecord(
+            0,
+            RecordKind.PLAN,
+            said,
+            program,
+            person=request.text("person"),
+            confirmed=True,
+            when_s=now_s,
+            source="judge" if judged else "person",
+        )
+        try:
+            memory.add(record)
+        except PlannerError as error:
+            # The person is content: that the memory cannot keep it is no reason to fail.
+            return str(error)
+        return ""
+
+    return keep

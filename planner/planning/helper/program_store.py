@@ -1,20 +1,276 @@
-"""The file of a program memory: SQLite with a write-ahead log (HELPER-D23)."""
+"""The records of a program memory, and their files: SQLite, exports and imports."""
 
 from __future__ import annotations
 
+import math
+import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import lru_cache
 from pathlib import Path
+from typing import Annotated, Literal
 
 import numpy as np
+import yaml
+from pydantic import Field
 
-from planner.planning.helper.program_file import FIRST_LEARNED
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.world.closing import ClosedOnExit
+from planner.planning.programs.parsing import parse_program
+from planner.planning.programs.program import Program
 from planner.world.embedding import Vectors
-from planner.world.errors import PlannerError
-from planner.world.instruct import one_line
-from planner.world.sqlite_file import FileKind, SqliteFile
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
+from planner.world.sqlite_file import ClosedOnExit, FileKind, SqliteFile
+from planner.world.topics import one_line
+
+# Pairs of language and program, as the program memory keeps them (HELPER-D20).
+
+MAX_KEY_CHARACTERS = 20_000
+MAX_PROGRAM_CHARACTERS = 40_000
+MAX_NOTE_CHARACTERS = 1000
+
+
+class RecordKind(StrEnum):
+    """What a record is an example of."""
+
+    PLAN = "plan"
+    CORRECTION = "correction"
+
+
+class CorrectionKey(StrEnum):
+    """Which words of a correction are embedded (HELPER-D22)."""
+
+    BOTH = "both"
+    DIALOGUE = "dialogue"
+    FAILURE = "failure"
+
+
+class UnconfirmedError(PlannerError):
+    """A record that nobody has confirmed."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRecord:
+    """A dialogue or instruction and the program that fulfils it.
+
+    Attributes:
+        id: unique within a memory and never used twice; 0 = not in a memory yet.
+        key: the dialogue or instruction, on one line.
+        program: the program's text.
+        person: who taught it; "" = nobody in particular.
+        confirmed: whether a person, or the judge of a run, said that it did what was asked.
+        when_s: when it was learned, seconds since 1970; 0 = unknown.
+        source: where it comes from, such as "shipped" or a run and its episode.
+        failure: the sentence of the failure that a correction repairs; "" for a plan.
+    """
+
+    id: int
+    kind: RecordKind
+    key: str
+    program: str
+    person: str = ""
+    confirmed: bool = False
+    when_s: float = 0.0
+    source: str = ""
+    failure: str = ""
+
+    def parsed(self) -> Program:
+        """The program.
+
+        Raises:
+            ProgramError: if the text is not a program of this kind.
+        """
+        return parse_program(self.program, corrective=self.kind is RecordKind.CORRECTION)
+
+
+def embedded_text(
+    kind: RecordKind, key: str, failure: str, form: CorrectionKey = CorrectionKey.BOTH
+) -> str:
+    """The words that are compared: of a plan its key, of a correction what `form` says.
+
+    A program is never among them, so that a record's distance depends on its language alone.
+    """
+    if kind is RecordKind.PLAN or form is CorrectionKey.DIALOGUE:
+        return key
+    if form is CorrectionKey.FAILURE or not failure:
+        return failure or key
+    return f"{key}\n{failure}"
+
+
+def checked(record: ProgramRecord) -> ProgramRecord:
+    """The record with its language on one line.
+
+    Raises:
+        UnconfirmedError: if nobody has confirmed it.
+        PlannerError: naming the field that is empty, too long or out of place.
+        ProgramError: if its program is none.
+    """
+    if not record.confirmed:
+        raise UnconfirmedError(
+            f"the program memory keeps what was confirmed only, and {record.key[:60]!r} was not"
+        )
+    key, failure = one_line(record.key), one_line(record.failure)
+    if not key:
+        raise PlannerError("key: a record needs the words that it is found by")
+    if failure and record.kind is RecordKind.PLAN:
+        raise PlannerError("failure: only a correction has one")
+    if not failure and record.kind is RecordKind.CORRECTION:
+        raise PlannerError("failure: a correction needs the sentence of the failure")
+    notes = {"failure": failure, "person": record.person, "source": record.source}
+    limits = {"key": (key, MAX_KEY_CHARACTERS), "program": (record.program, MAX_PROGRAM_CHARACTERS)}
+    limits |= {name: (text, MAX_NOTE_CHARACTERS) for name, text in notes.items()}
+    for name, (text, limit) in limits.items():
+        if len(text) > limit:
+            raise PlannerError(f"{name}: has {len(text)} characters, at most {limit}")
+    if not math.isfinite(record.when_s):
+        raise PlannerError(f"when_s: {record.when_s} is not a time")
+    record.parsed()
+    return ProgramRecord(
+        record.id,
+        record.kind,
+        key,
+        record.program,
+        one_line(record.person),
+        confirmed=True,
+        when_s=record.when_s,
+        source=one_line(record.source),
+        failure=failure,
+    )
+
+
+# Files of records of the program memory: the shipped examples, exports and imports.
+
+SHIPPED = "shipped"
+FIRST_LEARNED = 1001
+"""Smaller ids are those of the shipped examples."""
+
+_Text = Annotated[str, Field(min_length=1)]
+
+
+class _Entry(FileModel):
+    kind: RecordKind
+    key: _Text
+    failure: str = ""
+    program: _Text
+    person: str = ""
+    confirmed: bool = False
+    when_s: float = 0.0
+    source: str = ""
+
+
+class _RecordFile(FileModel):
+    version: Literal[1]
+    records: tuple[_Entry, ...]
+
+
+class _Example(FileModel):
+    key: _Text
+    failure: str = ""
+    program: _Text
+
+
+class _ExampleFile(FileModel):
+    version: Literal[1]
+    plans: tuple[_Example, ...]
+    corrections: tuple[_Example, ...]
+
+
+@lru_cache(maxsize=1)
+def shipped_records() -> tuple[ProgramRecord, ...]:
+    """The examples that every memory begins with, of config/programs/examples.yaml.
+
+    Raises:
+        FileError: naming the file, the record and the reason.
+    """
+    return read_examples(config_dir() / "programs" / "examples.yaml")
+
+
+def read_examples(path: Path) -> tuple[ProgramRecord, ...]:
+    """A file in the layout of the shipped examples, checked; ids from 1, plans first.
+
+    Raises:
+        FileError: naming the file, the record and the reason.
+    """
+    found = read_model(path, _ExampleFile)
+    groups = ((RecordKind.PLAN, found.plans), (RecordKind.CORRECTION, found.corrections))
+    records: list[ProgramRecord] = []
+    for kind, examples in groups:
+        for place, example in enumerate(examples):
+            record = ProgramRecord(
+                len(records) + 1,
+                kind,
+                example.key,
+                example.program,
+                confirmed=True,
+                source=SHIPPED,
+                failure=example.failure,
+            )
+            records.append(_checked(record, path, f"{kind}s.{place}"))
+    if len(records) >= FIRST_LEARNED:
+        raise FileError(path, "", f"has {len(records)} records, at most {FIRST_LEARNED - 1}")
+    return tuple(records)
+
+
+def read_records(path: Path) -> tuple[ProgramRecord, ...]:
+    """The records of an export, checked; their ids are 0.
+
+    Raises:
+        FileError: naming the file, the record and the reason.
+    """
+    found = read_model(path, _RecordFile)
+    return tuple(
+        _checked(ProgramRecord(id=0, **dict(entry)), path, f"records.{place}")
+        for place, entry in enumerate(found.records)
+    )
+
+
+def _checked(record: ProgramRecord, path: Path, field: str) -> ProgramRecord:
+    try:
+        return checked(record)
+    except PlannerError as error:
+        raise FileError(path, field, str(error)) from None
+
+
+def write_records(path: Path, records: Iterable[ProgramRecord]) -> int:
+    """Writes an export; a file that is there is replaced as a whole. Returns how many.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    entries = [_Entry.model_validate(_fields(record)).model_dump(mode="json") for record in records]
+    text = yaml.dump(
+        {"version": 1, "records": entries},
+        Dumper=_BlockText,
+        sort_keys=False,
+        allow_unicode=True,
+        width=100,
+    )
+    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    return len(entries)
+
+
+def _fields(record: ProgramRecord) -> dict[str, object]:
+    return {name: getattr(record, name) for name in _Entry.model_fields}
+
+
+class _BlockText(yaml.SafeDumper):
+    """Writes texts of several lines as blocks, so that programs can be read."""
+
+
+def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    style = "|" if "\n" in text else None
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
+
+
+_BlockText.add_representer(str, _text)
+
 
 _TABLES = f"""
 CREATE TABLE record (

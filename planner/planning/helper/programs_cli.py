@@ -9,7 +9,7 @@ from pathlib import Path
 
 from planner.command_line import aligned
 from planner.planning.helper.program_memory import EXAMPLES, ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
 from planner.world.embedding import load_encoder
 from planner.world.errors import FileError, PlannerError
 

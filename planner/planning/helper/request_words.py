@@ -1,19 +1,103 @@
-"""What a request says of things: which, how many, and whether they are left out (HELPER-D30).
-
-Only nouns that programs know are found, with the words around them; a sentence as a whole is not
-understood. `planner.language` reads single instructions, not changes of a routine that was taught.
-"""
+"""What people say: dialogues, a text encoder for them, and what requests say of things."""
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
+
+import numpy as np
 
 from planner.language.english import NUMBERS, phrases, words
-from planner.planning.helper.dialogue_words import stem_of
-from planner.planning.programs.vocabulary import ProgramVocabulary, default_vocabulary
+from planner.language.lexicon import default_lexicon
+from planner.planning.programs.program import ProgramVocabulary, default_vocabulary
+from planner.world.embedding import Vectors
+from planner.world.topics import one_line
+
+# A text encoder without a model, for dialogues and names of routines (HELPER-D26).
+#
+# It compares words only: content words by their stem, function words hardly, and words that the
+# catalogue does not know, such as the name of a routine, most.
+
+DIMENSIONS = 512
+_TAG = re.compile(r"<\w+>")
+_WORD = re.compile(r"[a-z]+|\d+")
+FUNCTION_WORDS = words(
+    """
+    a about again all also am an and another any are as at back be because been before both but
+    by can could d did do does done each eight else every everything few first five for four from
+    get give go good got had has have he hello help her here hey hi him his how i if in inside
+    into is it its just let like ll m make many may me more my near need next nine no not now of
+    ok okay on one only onto or other our out over please put re ready robot s see seven shall she
+    should six so some sure t take task ten than thank thanks that the their them then there these
+    they thing things this those three to today too two up us ve very want was we well were what
+    when where which while who will with without would yes you your
+    """
+)
+_FUNCTION_WEIGHT, _KNOWN_WEIGHT, _NAME_WEIGHT, _TRIPLE_WEIGHT = 0.1, 1.0, 1.5, 0.15
+
+
+class DialogueWords:
+    """Hashed words and letter triples, each word of a text once, weighted by how much it says."""
+
+    @property
+    def embedder_id(self) -> str:
+        """Its name, version and size; another weighting is another version."""
+        return f"dialogue-words-1-{DIMENSIONS}"
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """One row a text, (n, 512) float32, each of length one (zeros without words)."""
+        rows = np.zeros((len(texts), DIMENSIONS), np.float32)
+        for row, text in zip(rows, texts, strict=True):
+            for word in dict.fromkeys(_WORD.findall(_TAG.sub(" ", text.lower()))):
+                places, values = _of_word(word)
+                np.add.at(row, places, values)
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        unit: Vectors = (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
+        return unit
+
+
+@lru_cache(maxsize=20_000)
+def _of_word(word: str) -> tuple[list[int], Vectors]:
+    stem = stem_of(word)
+    weight = _weight(word, stem)
+    parts = [(stem, weight)]
+    if weight > _FUNCTION_WEIGHT:
+        padded = f"^{stem}$"
+        triples = [padded[at : at + 3] for at in range(len(padded) - 2)]
+        parts += [(triple, weight * _TRIPLE_WEIGHT) for triple in triples]
+    places, values = [], []
+    for part, size in parts:
+        digest = int.from_bytes(hashlib.blake2b(part.encode(), digest_size=8).digest(), "little")
+        places.append(digest % DIMENSIONS)
+        values.append(size if digest >> 63 else -size)
+    return places, np.array(values, np.float32)
+
+
+def stem_of(word: str) -> str:
+    """A word without the ending of a plural."""
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("oes", "ches", "shes", "sses", "xes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith("ss") and len(word) > 3:
+        return word[:-1]
+    return word
+
+
+def _weight(word: str, stem: str) -> float:
+    if word in FUNCTION_WORDS or word.isdecimal():
+        return _FUNCTION_WEIGHT
+    return _KNOWN_WEIGHT if {word, stem} & _known_words() else _NAME_WEIGHT
+
+
+@lru_cache(maxsize=1)
+def _known_words() -> frozenset[str]:
+    return default_lexicon().words
+
 
 COFFEE = "coffee"
 """A mug of coffee, in place of a class."""
@@ -314,3 +398,72 @@ def as_slices(mention: Mention, vocabulary: ProgramVocabulary | None = None) -> 
     known = vocabulary or default_vocabulary()
     name = family(mention.name) + SLICED
     return replace(mention, name=name) if mention.sliced and name in known.by_name else mention
+
+
+# What people say: dialogues in the form of the paper, and answers to the question at the end.
+
+COMMANDER, DRIVER = "<Commander>", "<Driver>"
+# Longer ones are cut: what a person says at the end fits, and a prompt stays readable by a model.
+MAX_CHARACTERS = 6000
+QUESTION = "I have finished. Are you satisfied, or did I miss something?"
+_DIALOGUE_TURN = re.compile(r"\n(?=(?:Question|Answer): )")
+_DIALOGUE_TAG = re.compile(r"<(Commander|Driver)>", re.IGNORECASE)
+_MARKS = re.compile(r"[^\w\s']")
+# The whole answer is one or two of these.
+_DONE = frozenset(
+    {
+        "done", "all done", "yes", "yes done", "yes thanks", "yes thank you", "yes satisfied",
+        "satisfied", "i am satisfied", "i'm satisfied", "thanks", "thank you", "perfect", "great",
+        "good", "good job", "well done", "nothing", "nothing missing", "nothing else", "no nothing",
+        "that is all", "that's all", "that is it", "all good", "fine", "yes all done", "looks good",
+        "everything is done", "you are done", "you're done", "task is done", "the task is done",
+    }
+)  # fmt: skip
+
+
+def as_dialogue(instruction: str) -> str:
+    """An instruction as a dialogue on one line: `<Commander> ... <Driver> ...` (HELPER-D41).
+
+    An instruction alone stays as it is. The questions and answers that `/instruct` appends are
+    turns of both, after one of the Commander. It is cut at `MAX_CHARACTERS`.
+    """
+    first, *more = _DIALOGUE_TURN.split(instruction)
+    text = one_line(first)
+    if more and not _DIALOGUE_TAG.match(text):
+        text = f"{COMMANDER} {text}"
+    text = _DIALOGUE_TAG.sub(lambda tag: f"<{tag[1].capitalize()}>", text)
+    for turn in more:
+        kind, _, words = turn.partition(": ")
+        text += f" {DRIVER if kind == 'Question' else COMMANDER} {_without_tags(words)}"
+    return text[:MAX_CHARACTERS]
+
+
+def answered_before(instruction: str) -> str | None:
+    """The answer to the question at the end, where `/instruct` was given it; None if it was not.
+
+    Without somebody to ask during a task, a client sends it again with question and answer.
+    """
+    *_, asked, said = ("", "", *_DIALOGUE_TURN.split(instruction))
+    if asked != f"Question: {QUESTION}":
+        return None
+    return said.removeprefix("Answer: ")
+
+
+def as_feedback(question: str, answer: str) -> str:
+    """The answer to the question at the end, as a new input of the planner (HELPER-2.4)."""
+    return f"{DRIVER} {_without_tags(question)} {COMMANDER} {_without_tags(answer)}"[
+        :MAX_CHARACTERS
+    ]
+
+
+def is_done(answer: str) -> bool:
+    """Whether an answer says that nothing is missing; anything else says what is."""
+    clauses = re.split(r"[.,;!]+", one_line(answer).casefold())
+    words = [" ".join(_MARKS.sub(" ", clause).split()) for clause in clauses]
+    said = [clause for clause in words if clause]
+    return bool(said) and all(clause in _DONE for clause in said)
+
+
+def _without_tags(words: str) -> str:
+    """Words of one turn: they cannot begin another."""
+    return one_line(_DIALOGUE_TAG.sub(" ", words))

@@ -1,9 +1,4 @@
-"""The reader: what an instruction says about its nouns, in NumPy.
-
-A transformer encoder over the tokens, then for pairs of nouns how likely it is that they stand in a
-relation, such as that the one is to be put on the other. The network has no words of nouns as
-input (`planner.planning.learned.tokens`).
-"""
+"""The reader: what an instruction says about its nouns and the entities that match them."""
 
 from __future__ import annotations
 
@@ -13,11 +8,78 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.learned.matches import KINDS, kinds_of
 from planner.planning.learned.tokens import UNKNOWN, Token
-from planner.world.blas_threads import single_blas_thread
+from planner.world.process_resources import single_blas_thread
+
+# Which words of an instruction may mean which entities, as matrices of 0 and 1.
 
 Array = NDArray[np.float32]
+# Of a noun: may be a thing, furniture, a room; known to no list; plural.
+KINDS, OPEN_KIND = 5, 3
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An entity by its words.
+
+    Attributes:
+        class_name: `washer_dryer`.
+        room: class of the room where it is, or for things was first known; "" = unknown.
+        support: index of the furniture where a thing was first known; -1 = unknown.
+    """
+
+    class_name: str
+    room: str = ""
+    support: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """By token: the furniture and things that it may mean, and those in a room that it may mean.
+
+    Attributes:
+        furniture, in_room: (F, T).
+        things, thing_in_room: (O, T).
+        supports: (O,), see `Named.support`.
+    """
+
+    furniture: Array
+    in_room: Array
+    things: Array
+    thing_in_room: Array
+    supports: NDArray[np.int64]
+
+
+def match(tokens: Sequence[Token], furniture: Sequence[Named], things: Sequence[Named]) -> Matches:
+    """Compares every token with every entity."""
+    return Matches(
+        _means(tokens, [f.class_name for f in furniture]),
+        _rooms(tokens, [f.room for f in furniture]),
+        _means(tokens, [t.class_name for t in things]),
+        _rooms(tokens, [t.room for t in things]),
+        np.array([t.support for t in things], np.int64),
+    )
+
+
+def kinds_of(tokens: Sequence[Token]) -> Array:
+    """(T, KINDS): object, furniture, room, open noun, plural."""
+    rows = [(bool(t.objects), bool(t.furniture), bool(t.rooms), t.open, t.plural) for t in tokens]
+    return np.array(rows, np.float32).reshape(len(tokens), KINDS)
+
+
+def _means(tokens: Sequence[Token], names: Sequence[str]) -> Array:
+    known = {name: [float(token.means(name)) for token in tokens] for name in dict.fromkeys(names)}
+    return np.array([known[name] for name in names], np.float32).reshape(len(names), len(tokens))
+
+
+def _rooms(tokens: Sequence[Token], names: Sequence[str]) -> Array:
+    known = {
+        name: [float(token.means_room(name)) if name else 0.0 for token in tokens]
+        for name in dict.fromkeys(names)
+    }
+    return np.array([known[name] for name in names], np.float32).reshape(len(names), len(tokens))
+
+
 WIDTH, HEADS, LAYERS, INNER, KEY = 64, 4, 3, 192, 32
 # Relative positions beyond these count as these.
 FAR = 24
@@ -179,3 +241,58 @@ def _shares(scores: Array) -> Array:
 def _share(scores: Array) -> Array:
     found: Array = np.reciprocal(1 + np.exp(-scores), dtype=np.float32)
     return found
+
+
+# What the instruction says of known entities: a reading, carried over by the matches.
+#
+# All values are likelihoods; the same formulas are in `planner.training.learned.reader`, where they
+# are differentiated.
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """F pieces of furniture, O things and T tokens.
+
+    Attributes:
+        furniture: (F, T): the token means the piece, with what is said of where it is.
+        things: (O, T): the token means the thing, with what is said of where it was.
+        goes: (3, O, F): it is to go on, into, or into the room of the piece.
+        then: (3, O, F): the same, after it was brought where `goes` says.
+        next_things: (O, O): it is to be put next to the other.
+        next_furniture: (O, F).
+    """
+
+    furniture: Array
+    things: Array
+    goes: Array
+    then: Array
+    next_things: Array
+    next_furniture: Array
+
+
+def ground(reading: Reading, found: Matches) -> Grounded:
+    """Grounds a reading."""
+    none, at = reading.at_none[None, :], reading.at.T
+    furniture = found.furniture * (none + found.in_room @ at)
+    # A thing is where its furniture is, and in that room.
+    where = found.thing_in_room
+    if len(found.supports) and len(furniture):
+        on = np.where(found.supports[:, None] >= 0, furniture[found.supports], np.float32(0))
+        where = np.maximum(where, on)
+    things = found.things * (none + where @ at)
+    targets = (furniture, furniture, found.in_room)
+    goes = np.stack([things @ reading.goes[k] @ target.T for k, target in enumerate(targets)])
+    then = np.stack([things @ reading.then[k] @ target.T for k, target in enumerate(targets)])
+    # Of two things of one noun either may be the one that is put next to the other, each by half;
+    # and nothing is put next to itself.
+    next_to = reading.next + np.diag(np.diagonal(reading.next))
+    beside = things @ next_to @ things.T
+    np.fill_diagonal(beside, 0)
+    return Grounded(
+        furniture,
+        things,
+        np.minimum(goes, 1),
+        np.minimum(then, 1),
+        np.minimum(beside, 1),
+        np.minimum(things @ reading.next @ furniture.T, 1),
+    )

@@ -13,12 +13,10 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from planner.language.english import NUMBERS, THE
-from planner.language.lexicon import Part, default_lexicon
-from planner.language.plurals import plural_of
-from planner.language.tokens import tokens_of
-from planner.world.catalogue import default_catalogue, word_key
+from planner.language.lexicon import Part, default_lexicon, plural_of
+from planner.language.reading import tokens_of
+from planner.world.catalogue import default_catalogue, default_word_meanings, word_key
 from planner.world.errors import PlannerError
-from planner.world.word_meanings import default_word_meanings
 
 MAX_TOKENS = 192
 # What the speaker will do, but not "I will need", which asks for something.

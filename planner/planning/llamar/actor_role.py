@@ -1,17 +1,16 @@
-"""The Actor: what each agent does next, and what the team remembers (LLAMAR-D1)."""
+"""The roles that say what agents do: the Actor, the Corrector, and Act, ReAct and CoT."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 
-from planner.models.chat import Message
-from planner.models.replies.dictionary import DictionaryReply, Entries, TextKey
-from planner.models.role import Role
+from planner.models.chat import Message, Role
+from planner.models.replies.dictionary import DictionaryReply, Entries, GroupKey, TextKey
 from planner.planning.llamar import prompt
-from planner.planning.llamar.prompt import Field
-from planner.planning.llamar.role import FAILURE_REASON, REASON
+from planner.planning.llamar.prompt import FAILURE_REASON, REASON, Field
 from planner.planning.llamar.state import NONE, Correction, Situation
 
 MEMORY, SUBTASK, ACTION = "memory", "subtask", "action"
@@ -193,3 +192,161 @@ each other's way.
 {situation.setting.advice}
 Example: {json.dumps(example)}
 {prompt.ONLY_DICTIONARY}"""
+
+
+# The Corrector: why an action failed, and what helps (LLAMAR-D9).
+#
+# The paper prints no prompt of this role. It gets what the Actor gets, after the step (LLAMAR-D10).
+
+
+@dataclass(frozen=True, slots=True)
+class Remedies:
+    """Why something failed, and by name what an agent should do about it; None = nothing."""
+
+    reason: str = ""
+    actions: Mapping[str, str | None] | None = None
+
+    def action_of(self, name: str) -> str | None:
+        """The corrective action of an agent."""
+        return (self.actions or {}).get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectorRole:
+    """Reads the step that was just carried out; replies with remedies for what failed.
+
+    Attributes:
+        names: of the agents.
+        actions: what agents can do.
+    """
+
+    names: tuple[str, ...]
+    actions: ActionList
+    role = Role.CORRECTOR
+
+    def messages(self, situation: Situation) -> tuple[Message, ...]:
+        """The prompt: the fields of the Actor, in its order."""
+        system = _corrector_role_system(situation, self.actions)
+        return prompt.messages(system, situation, team_fields(situation))
+
+    def form(self, situation: Situation) -> DictionaryReply:  # noqa: ARG002 - always the same
+        """A reason, then one action or null for each agent."""
+        remedies = (
+            TextKey(prompt.own(name, CORRECTIVE_ACTION), is_optional=True) for name in self.names
+        )
+        return DictionaryReply((TextKey(FAILURE_REASON, is_optional=True), *remedies))
+
+    def value(self, entries: Entries) -> Remedies:
+        """The remedies."""
+        return Remedies(
+            entries.text(FAILURE_REASON),
+            {
+                name: entries.text(prompt.own(name, CORRECTIVE_ACTION)) or None
+                for name in self.names
+            },
+        )
+
+
+def _corrector_role_system(situation: Situation, actions: ActionList) -> str:
+    keys = ", ".join(f'"{prompt.own(view.name, CORRECTIVE_ACTION)}"' for view in situation.views)
+    return f"""\
+You are the corrector of a team of {prompt.team_of(situation)} \
+{situation.setting.place}. After a step in which an action failed you find out why, \
+and say what the robot should do in the next step.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
+You get these lines:
+{actions.inputs}
+{prompt.NAMING}
+The robots can do this:
+{actions.text}
+Common reasons and what helps:
+{situation.setting.remedies}
+Reply with a dictionary of these keys: "{FAILURE_REASON}", a text, {keys}: one of the actions \
+above, or {NONE} for a robot that needs none.
+{prompt.ONLY_DICTIONARY}"""
+
+
+# The one role of Act, ReAct and CoT: the joint action, after a thought or all reasoning.
+
+STEPS = "Robots' steps so far"
+THINK, JOINT_ACTION = "Think", "Action"
+
+
+class Style(StrEnum):
+    """What comes before the actions: nothing, a thought on the next step, or all reasoning."""
+
+    ACT = "act"
+    REACT = "react"
+    COT = "cot"
+
+
+@dataclass(frozen=True, slots=True)
+class ActingRole:
+    """Reads task, observations and the steps so far; replies with the joint action.
+
+    Attributes:
+        style: of the reply.
+        names: of the agents.
+        actions: what agents can do.
+        steps: one line for each joint step so far.
+        wordings: the actions that the grammar allows.
+    """
+
+    style: Style
+    names: tuple[str, ...]
+    actions: ActionList
+    steps: tuple[str, ...] = ()
+    wordings: Wordings = any_text
+    role = Role.PLANNER
+
+    def messages(self, situation: Situation) -> tuple[Message, ...]:
+        """The prompt."""
+        fields = [
+            prompt.task(situation),
+            *prompt.of_each(situation, prompt.observation, prompt.state),
+            (STEPS, prompt.listed(self.steps)),
+        ]
+        return prompt.messages(self._system(situation), situation, fields)
+
+    def form(self, situation: Situation) -> DictionaryReply:  # noqa: ARG002 - of the team only
+        """The paper's dictionary of this style."""
+        actions = tuple(TextKey(name, words=self.wordings(name)) for name in self.names)
+        match self.style:
+            case Style.ACT:
+                return DictionaryReply(actions)
+            case Style.REACT:
+                thought = TextKey(THINK, max_characters=1000)
+                return DictionaryReply((thought, GroupKey(JOINT_ACTION, actions)))
+            case Style.COT:
+                return DictionaryReply((TextKey(REASON, max_characters=2000), *actions))
+
+    def value(self, entries: Entries) -> Mapping[str, str]:
+        """The action of each agent, by name."""
+        return {name: entries.text(name) for name in self.names}
+
+    def _system(self, situation: Situation) -> str:
+        return f"""\
+You choose the actions of a team of {prompt.team_of(situation)} {situation.setting.place}.
+{situation.setting.seeing}{prompt.with_pictures(situation)}
+You get these lines:
+Task: what the person wants.
+<robot>'s observation: the things that the robot sees.
+<robot>'s state: where the robot is, where it faces and what it holds.
+{STEPS}: what each robot did in each step, and whether that worked.
+{prompt.NAMING}
+A robot can do one of this in each step; all robots act at the same time:
+{self.actions.text}
+"Done" says that the whole task is complete: only when all robots have finished. "stay idle" waits \
+for one step. A robot holds one thing at a time, and has to navigate to a thing before anything \
+else is done with it.
+{_INSTRUCTIONS[self.style]} for {", ".join(self.names)}.
+Write the dictionary and nothing else."""
+
+
+_INSTRUCTIONS = {
+    Style.ACT: "Reply with a dictionary of each robot's name and its action,",
+    Style.REACT: "Think about the next step first. Reply with a dictionary of two keys: "
+    f'"{THINK}", what you think, and "{JOINT_ACTION}", a dictionary of each robot and its action,',
+    Style.COT: "Think step by step how the whole task is done from here. Reply with a dictionary: "
+    f'"{REASON}", all of these thoughts, then each robot and its action,',
+}

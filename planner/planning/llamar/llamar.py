@@ -1,25 +1,127 @@
-"""Planner `llamar`: plan, act, correct, verify (LLAMAR-D1)."""
+"""Planner `llamar` (LLAMAR-D1) and the paper's reactive baselines, as their options say."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import field
+from pathlib import Path
 
 from planner.models.caller import Remark
-from planner.planning.llamar.action_words import action_list
-from planner.planning.llamar.actor_role import ActorRole, JointAction, any_text
-from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.corrector_role import CorrectorRole, Remedies
-from planner.planning.llamar.joint_planner import JointPlanner, Moment
-from planner.planning.llamar.oracle import Oracle
-from planner.planning.llamar.planner_role import PlannerRole
-from planner.planning.llamar.state import HORIZON, Correction, Situation, VerifiedBy
+from planner.planning.expert.expert import Expert
+from planner.planning.llamar.actions import RESCUES, Action, Repertoire, Verb
+from planner.planning.llamar.actor_role import (
+    ActingRole,
+    ActionList,
+    ActorRole,
+    CorrectorRole,
+    JointAction,
+    Remedies,
+    Style,
+    any_text,
+)
+from planner.planning.llamar.joint_planner import Asking, JointPlanner, Moment
+from planner.planning.llamar.prompt import PlannerRole, VerifierRole
+from planner.planning.llamar.right_actions import subtask_words
+from planner.planning.llamar.state import (
+    CAMERA_PICTURES,
+    HORIZON,
+    ROBOT,
+    STEPS_PER_ACTION,
+    VERIFIER,
+    Attempt,
+    Correction,
+    Situation,
+    VerifiedBy,
+)
 from planner.planning.llamar.team import ActionOptions, JointPlan, Team, as_remark, setting_of
-from planner.planning.llamar.translator import Translator
-from planner.planning.llamar.verifier_role import VerifierRole
-from planner.planning.planner import Task
-from planner.world.record import record
+from planner.planning.llamar.translator import Translator, make_translator
+from planner.planning.part import PlannerRequest
+from planner.planning.planner import Context, Task
+from planner.world.errors import PlannerError
+from planner.world.geometry import record
+
+# The list of actions in prompts, with the values of their arguments.
+
+_STEPS = (Verb.MOVE, Verb.ROTATE, Verb.LOOK_UP, Verb.LOOK_DOWN)
+_PLACEHOLDERS = {
+    Verb.MOVE: "<direction>",
+    Verb.ROTATE: "<direction>",
+    Verb.LOOK_UP: "<angle>",
+    Verb.LOOK_DOWN: "<angle>",
+    Verb.PUT: "<receptacle>",
+}
+_NOTES = {
+    Verb.NAVIGATE_TO: "something that was seen before",
+    Verb.PUT: "puts down what is in the hand",
+    Verb.USE_SAND: "puts out a chemical fire, in the 3 by 3 cells around the robot",
+    Verb.USE_WATER: "puts out any other fire, in the 3 by 3 cells around the robot",
+    Verb.GET_SAND: "a robot carries up to three units of sand and water",
+    Verb.CLEAR_INVENTORY: "throws all sand and water away",
+    Verb.CARRY: "the person moves when at least two robots carry; supplies are dropped",
+    Verb.DROP_OFF: "all robots that carry the person have to be there and do it",
+    Verb.EXPLORE: "looks around for what the open subtasks need, and goes there",
+}
+
+
+def action_list(options: ActionOptions) -> ActionList:
+    """One action a line, in the order of the paper."""
+    if options.repertoire is Repertoire.RESCUE:
+        ends = (*((Verb.EXPLORE,) if options.exploration else ()), Verb.IDLE, Verb.DONE)
+        verbs = [Verb.NAVIGATE_TO, *RESCUES, *ends]
+        return ActionList("\n".join(f"- {_rescue_line(verb)}" for verb in verbs))
+    verbs = [
+        verb
+        for verb in Verb
+        if verb not in RESCUES
+        and (options.small_steps or verb not in _STEPS)
+        and (options.exploration or verb is not Verb.EXPLORE)
+    ]
+    return ActionList("\n".join(f"- {_line(verb)}" for verb in verbs))
+
+
+def _rescue_line(verb: Verb) -> str:
+    if verb is Verb.EXPLORE:
+        return f"{Action(verb).words} (goes some way in a random direction, to find lost persons)"
+    return _line(verb)
+
+
+def _line(verb: Verb) -> str:
+    takes_none = not (verb.takes_thing or verb.values)
+    argument = "" if takes_none else _PLACEHOLDERS.get(verb, "<object>")
+    words = Action(verb, argument).words
+    if verb.values:
+        return f"{words}; {argument} is one of {', '.join(verb.values)}"
+    note = _NOTES.get(verb, "")
+    return f"{words} ({note})" if note else words
+
+
+# Which subtasks are complete by the structured goal: in the Verifier's place (LLAMAR-D83).
+
+NO_GOAL = (
+    "verifier:=oracle reads a structured goal, and this instruction has none: name an episode, or "
+    "leave the option out"
+)
+
+
+class Oracle:
+    """Judges the goal's propositions by the memory; it is privileged."""
+
+    def __init__(self, task: Task) -> None:
+        """Reads the goal.
+
+        Raises:
+            PlannerError: if the task has none.
+            FileError: if it cannot be read.
+        """
+        if task.goal is None:
+            raise PlannerError(NO_GOAL)
+        self._judge = Expert(task)
+
+    def completed(self, context: Context) -> tuple[str, ...]:
+        """The propositions that hold now, in words."""
+        holds = self._judge.judged(context)
+        return tuple(subtask_words(w) for w in self._judge.subgoals if holds[w.index])
 
 
 @record
@@ -211,3 +313,147 @@ def make_llamar(
     oracle = Oracle(task) if options.verified_by is VerifiedBy.ORACLE else None
     mind = FourRoles(asking, team, options, oracle)
     return JointPlanner(task, mind, team, asking, options.horizon)
+
+
+# Planners `llamar_act`, `llamar_react` and `llamar_cot`: the paper's reactive baselines.
+#
+# One call of the model in each joint step, with a trace of the steps so far and neither subtasks
+# nor memory. They differ in what the model writes before the actions (LLAMAR-D12).
+
+
+class Reacting:
+    """A `planner.planning.llamar.joint_planner.Mind` that only acts."""
+
+    def __init__(
+        self,
+        style: Style,
+        asking: Asking,
+        team: Team,
+        options: ActionOptions,
+        *,
+        listed_actions: bool = False,
+    ) -> None:
+        """`listed_actions`: whether the grammar lists the actions of the moment."""
+        self._style, self._asking, self._names = style, asking, team.names
+        self._list, self._is_listed = action_list(options), listed_actions
+        self._steps: list[str] = []
+        self._setting = setting_of(options)
+
+    @property
+    def evidence(self) -> Mapping[str, str]:
+        """Nothing of its own."""
+        return {}
+
+    async def judge(self, moment: Moment) -> str:
+        """Notes the step; never says that the task is over."""
+        self._steps.append(_acting_line(moment.step, self._names, moment.attempts))
+        return ""
+
+    async def act(self, moment: Moment) -> JointPlan | None:
+        """One call of the model."""
+        planned: list[JointPlan] = []
+
+        def read(said: Mapping[str, str]) -> Remark:
+            planned.append(moment.plan(said, (moment.task,)))
+            return as_remark(planned[-1])
+
+        wordings = moment.wordings if self._is_listed else any_text
+        role = ActingRole(self._style, self._names, self._list, tuple(self._steps), wordings)
+        situation = Situation(
+            task=moment.task, views=moment.views, step=moment.step, setting=self._setting
+        )
+        said = await self._asking.ask(role, situation, read)
+        return None if said is None else planned[-1]
+
+
+def _acting_line(step: int, names: tuple[str, ...], attempts: tuple[Attempt, ...]) -> str:
+    parts = (f"{name}: {one.text}" for name, one in zip(names, attempts, strict=True))
+    return f"step {step}: " + "; ".join(parts)
+
+
+def make_acting(
+    style: Style,
+    task: Task,
+    asking: Asking,
+    translator: Translator,
+    options: ActionOptions | None = None,
+    *,
+    horizon: int = HORIZON,
+    listed_actions: bool = False,
+) -> JointPlanner:
+    """The planner for one task.
+
+    Raises:
+        PlannerError: for a team that is too large.
+    """
+    options = options or ActionOptions()
+    team = Team(task.agents, translator, options)
+    mind = Reacting(style, asking, team, options, listed_actions=listed_actions)
+    return JointPlanner(task, mind, team, asking, horizon)
+
+
+# What the options of LLaMAR and its baselines choose.
+
+
+def actions_of(request: PlannerRequest) -> ActionOptions:
+    """What agents are offered."""
+    return ActionOptions(
+        exploration=request.flag("exploration"),
+        small_steps=request.flag("small_steps"),
+        per_robot=request.options.get("known_by") == ROBOT,
+        pictures=request.flag(CAMERA_PICTURES),
+        repertoire=Repertoire(request.text("actions")),
+    )
+
+
+def horizon_of(request: PlannerRequest) -> int:
+    """The limit of joint steps; one of the whole instruction comes first, then the option.
+
+    Without either it follows from how many actions a task allows, else it is the paper's.
+    """
+    terms = request.task.terms
+    allowed = terms.max_actions if terms is not None else None
+    own = HORIZON if allowed is None else max(HORIZON, STEPS_PER_ACTION * allowed)
+    return request.dialogue.max_cycles or request.whole("horizon") or own
+
+
+def llamar_options(request: PlannerRequest) -> LlamarOptions:
+    """How the roles work together."""
+    return LlamarOptions(
+        correction=Correction(request.text("corrector")),
+        verified_by=VerifiedBy(request.text(VERIFIER)),
+        skip_on_success=request.flag("skip_on_success"),
+        confirm_empty=request.flag("confirm_empty_with_planner"),
+        confirm_done=request.flag("confirm_done_with_subtasks"),
+        listed_actions=request.flag("listed_actions"),
+        horizon=horizon_of(request),
+        actions=actions_of(request),
+    )
+
+
+def translator_of(request: PlannerRequest) -> Translator:
+    """Reads what the model writes for each agent.
+
+    Raises:
+        PlannerError: for a folder that is not an encoder.
+    """
+    folder = request.text("translator")
+    least = request.number("understood_from")
+    return make_translator(Path(folder) if folder else None, least or None)
+
+
+def acting_planner(style: Style, request: PlannerRequest) -> JointPlanner:
+    """The baseline of a style for one task.
+
+    Raises:
+        PlannerError: without a model, or for a team that is too large.
+    """
+    return make_acting(
+        style,
+        request.task,
+        Asking.of(request),
+        translator_of(request),
+        actions_of(request),
+        horizon=horizon_of(request),
+        listed_actions=request.flag("listed_actions"),
+    )

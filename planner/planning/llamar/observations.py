@@ -1,21 +1,130 @@
-"""What an agent sees now and how it stands, from the memory (LLAMAR-D5).
-
-An agent sees what the memory knows of that is in its room, in front of it within its camera's
-opening angle, and not inside anything closed; through doors, what cameras have seen in other rooms.
-What hides behind other things the memory has not seen either.
-"""
+"""What an agent sees now, in team-wide names, in a household or in search and rescue."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from planner.planning.llamar.names import InstanceNames, is_nameable
-from planner.planning.llamar.sightlines import Sightline, no_sightline
+import shapely
+
 from planner.world.agents import body_of
-from planner.world.belief import Belief, BeliefNode, Source
-from planner.world.openness import is_open
-from planner.world.vocabulary import Relation
+from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, Source
+from planner.world.geometry import Vec3
+from planner.world.house import House
+from planner.world.object_checks import walls_of
+from planner.world.vocabulary import EntityKind, Relation, is_open
+
+# Team-wide names of things: `Apple_2` is the second apple that anyone of the team has seen.
+#
+# They are shared by all agents and stable for the task (LLAMAR-D4). The memory has other names
+# for the same entities (`apple_13`, `Object.149`), which models of this method never read.
+
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_ENTITY = re.compile(r"\w+")
+_FLOOR = "floor"
+_KINDS = frozenset({EntityKind.FURNITURE, EntityKind.OBJECT})
+
+
+def shown_class(class_name: str) -> str:
+    """A class as names have it: `chest_of_drawers` becomes `ChestOfDrawers`."""
+    words = _WORD.findall(class_name) or [UNNAMED_CLASS]
+    return "".join(word[:1].upper() + word[1:] for word in words)
+
+
+def is_nameable(node: BeliefNode) -> bool:
+    """Whether the paper's actions can be about it: furniture and things, but no floor or agent."""
+    return node.kind in _KINDS and node.class_name != _FLOOR
+
+
+class InstanceNames:
+    """The instances seen so far, in the order in which they were first seen."""
+
+    def __init__(self) -> None:
+        """Nothing has been seen yet."""
+        self._names: dict[str, str] = {}
+        self._entities: dict[str, str] = {}
+        self._classes: dict[str, list[str]] = {}
+        self._seen_by: dict[str, set[str]] = {}
+
+    def see(self, nodes: Iterable[BeliefNode], agent: str | None = None) -> None:
+        """Names what is new.
+
+        Args:
+            nodes: of the belief, in order; what cannot be named is passed over.
+            agent: the memory's name of who sees them; None = somebody of the team.
+        """
+        for node in nodes:
+            if not is_nameable(node):
+                continue
+            if node.name not in self._names:
+                shown = shown_class(node.class_name)
+                alike = self._classes.setdefault(shown, [])
+                name = f"{shown}_{len(alike) + 1}"
+                alike.append(name)
+                self._names[node.name] = name
+                self._entities[name] = node.name
+            if agent is not None:
+                self._seen_by.setdefault(node.name, set()).add(agent)
+
+    def name_of(self, entity: str) -> str | None:
+        """The instance name of an entity of the memory; None if nobody has seen it."""
+        return self._names.get(entity)
+
+    def entity_of(self, name: str) -> str | None:
+        """The memory's name of an instance; None if there is no such instance."""
+        return self._entities.get(name)
+
+    def spoken(self, text: str) -> str:
+        """A text with instance names in place of the memory's."""
+        return _ENTITY.sub(lambda found: self._names.get(found[0], found[0]), text)
+
+    def was_seen_by(self, name: str, agent: str) -> bool:
+        """Whether this very agent has seen an instance, not only somebody of the team."""
+        return agent in self._seen_by.get(self._entities.get(name, ""), ())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All instance names, in the order in which they were first seen."""
+        return tuple(self._entities)
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """All classes of which an instance was seen, as names have them."""
+        return tuple(self._classes)
+
+    def of_class(self, shown: str) -> tuple[str, ...]:
+        """The instances of a class, `Drawer_1` first; empty if none was seen."""
+        return tuple(self._classes.get(shown, ()))
+
+
+# Which points of a house see one another past its walls, through doors.
+
+# Whether nothing of the house's walls is between one point of the map and each of several others.
+# All at once, since a house has hundreds of things, and a team looks in every joint step.
+Sightline = Callable[[Vec3, Sequence[Vec3]], Sequence[bool]]
+
+
+def no_sightline(_from_m: Vec3, to_m: Sequence[Vec3]) -> Sequence[bool]:
+    """Nothing outside the own room is seen."""
+    return [False] * len(to_m)
+
+
+def sightline_of(layout: House) -> Sightline:
+    """For a house; in a scene graph, whose walls are not known, no room sees into another."""
+    if layout.graph is not None:
+        return no_sightline
+    walls = walls_of(layout)
+    shapely.prepare(walls)
+
+    def sees(from_m: Vec3, to_m: Sequence[Vec3]) -> Sequence[bool]:
+        if not to_m:
+            return []
+        lines = shapely.linestrings([(from_m[:2], point[:2]) for point in to_m])
+        return [not is_hit for is_hit in shapely.intersects(walls, lines).tolist()]
+
+    return sees
+
 
 # The paper's camera, for bodies that are not ours.
 _ANGLE_RAD = math.pi / 2
@@ -130,3 +239,57 @@ def _is_enclosed(node: BeliefNode, belief: Belief) -> bool:
             return True
         node = parent
     return False
+
+
+# What agents observe in search and rescue, as the prompts have it (LLAMAR-A24).
+#
+# Everything known is in sight from everywhere there. What no longer burns is left out, as in the
+# published world.
+
+# The keys of a result's evidence that say what a rescuer carries.
+SUPPLIES = frozenset({"sand", "water"})
+_HEATS = ("low", "medium", "high")
+
+
+def rescue_observation(names: InstanceNames, belief: Belief, agent: str) -> tuple[str, ...]:
+    """Each thing with its instance name and what is known of it."""
+    nodes = [node for node in belief.nodes.values() if is_nameable(node)]
+    shown = [node for node in nodes if node.states.get("burning", True)]
+    names.see(shown, agent)
+    viewer = belief.nodes.get(agent)
+    found = []
+    for node in shown:
+        facts = ", ".join((*_facts(node, names), *_nearness(viewer, node)))
+        name = names.name_of(node.name) or node.name
+        found.append(f"{name} ({facts})" if facts else name)
+    return tuple(found)
+
+
+def _facts(node: BeliefNode, names: InstanceNames) -> Iterator[str]:
+    if "burning" in node.states:
+        kind = "chemical fire" if node.states.get("chemical") else "fire"
+        yield kind if node.kind is EntityKind.FURNITURE else f"part of a {kind}"
+        yield from (f"{heat} heat" for heat in _HEATS if node.states.get(f"heat_{heat}"))
+    yield from (
+        f"gives {supply}" for supply in sorted(SUPPLIES) if node.states.get(f"gives_{supply}")
+    )
+    if node.relation is Relation.HELD:
+        yield "carried"
+    elif node.relation is Relation.WITHIN and node.parent is not None:
+        yield f"in {names.name_of(node.parent) or node.parent}"
+
+
+def _nearness(viewer: BeliefNode | None, node: BeliefNode) -> Iterator[str]:
+    body = None if viewer is None else body_of(viewer.class_name)
+    if viewer is None or body is None:
+        return
+    if math.dist(viewer.position_m[:2], node.position_m[:2]) <= body.reach_m:
+        yield "near"
+
+
+def carrying_words(state: str, carried: Mapping[str, str] | None) -> str:
+    """An agent's state with what it carries, as its last result said; nothing before the first."""
+    held = carried or {}
+    units = ", ".join(f"{held.get(supply) or 0} {supply}" for supply in sorted(SUPPLIES))
+    person = held.get("person")
+    return f"{state}, supplies: {units}" + (f", with a hold on {person}" if person else "")

@@ -1,11 +1,16 @@
-"""What the prompts of all roles are made of: a block of `key: value` lines, one message each."""
+"""What all roles' prompts are made of, and the roles that list subtasks: Planner and Verifier."""
 
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol, TypeVar
 
-from planner.models.chat import Message, Speaker
+from planner.models.chat import Message, Role, Speaker
+from planner.models.replies.dictionary import DictionaryReply, Entries, TextKey, TextsKey
+from planner.models.replies.form import ReplyForm
 from planner.planning.llamar.state import NONE, AgentView, Situation
 
 Field = tuple[str, str]
@@ -114,3 +119,187 @@ def with_pictures(situation: Situation) -> str:
 
 def _and(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+# What all four roles have in common.
+
+
+class ReadReply(Protocol):
+    """What is read from a reply."""
+
+    @property
+    def dropped(self) -> tuple[str, ...]:
+        """What was left out of it, in words."""
+
+
+ReadT = TypeVar("ReadT", bound=ReadReply)
+ValueT_co = TypeVar("ValueT_co", covariant=True)
+
+MAX_SUBTASKS = 32
+REASON = "reason"
+FAILURE_REASON = "failure reason"
+
+
+class PromptingRole(Protocol):
+    """The side of a role that a model reads."""
+
+    @property
+    def role(self) -> Role:
+        """Under which its calls are traced, and by which a model may be chosen."""
+
+    def messages(self, situation: Situation) -> tuple[Message, ...]:
+        """The prompt."""
+
+
+class TeamRole(PromptingRole, Protocol[ReadT, ValueT_co]):
+    """One role: its prompt, the form of its reply, and what a reply says."""
+
+    def form(self, situation: Situation) -> ReplyForm[ReadT]:
+        """The form of the reply."""
+
+    def value(self, entries: ReadT) -> ValueT_co:
+        """What a reply of that form says."""
+
+
+# A role that replies with a list of subtasks, and why these: the Planner and the Verifier.
+
+
+@dataclass(frozen=True, slots=True)
+class SubtaskList:
+    """Subtasks as the role names them, and why these."""
+
+    subtasks: tuple[str, ...]
+    reason: str
+
+
+class ListRole(ABC):
+    """A `planner.planning.llamar.prompt.TeamRole`.
+
+    Attributes:
+        role: under which its calls are traced.
+        key: of the list in the reply.
+        max_subtasks: of the list.
+    """
+
+    role: ClassVar[Role]
+    key: ClassVar[str]
+    max_subtasks: ClassVar[int]
+
+    @abstractmethod
+    def _fields(self, situation: Situation) -> list[Field]:
+        """The fields of the prompt."""
+
+    @abstractmethod
+    def _system(self, situation: Situation) -> str:
+        """What the role has to do."""
+
+    def messages(self, situation: Situation) -> tuple[Message, ...]:
+        """The prompt, its fields in the paper's order."""
+        return messages(self._system(situation), situation, self._fields(situation))
+
+    def form(self, situation: Situation) -> DictionaryReply:  # noqa: ARG002 - always the same
+        """A reason and a list."""
+        return DictionaryReply((TextKey(REASON), TextsKey(self.key, self.max_subtasks)))
+
+    def value(self, entries: Entries) -> SubtaskList:
+        """The list."""
+        return SubtaskList(entries.texts(self.key), entries.text(REASON))
+
+
+# The Planner: which subtasks are open now (LLAMAR-D1).
+
+PLAN = "plan"
+
+
+class PlannerRole(ListRole):
+    """Reads task, observations, subtasks and memory; replies with the whole list of open ones."""
+
+    role = Role.PLANNER
+    key = PLAN
+    max_subtasks = MAX_SUBTASKS
+
+    def _fields(self, situation: Situation) -> list[Field]:
+        return [
+            task(situation),
+            *of_each(situation, observation),
+            *subtasks(situation),
+            memory(situation),
+        ]
+
+    def _system(self, situation: Situation) -> str:
+        return _system(situation)
+
+
+def _system(situation: Situation) -> str:
+    return f"""\
+You are the planner of a team of {team_of(situation)} \
+{situation.setting.place}. Another module chooses the robots' actions; you keep the list of \
+subtasks that are still to be done for the task.
+{situation.setting.seeing}{with_pictures(situation)}
+You get these lines:
+Task: what the person wants.
+<robot>'s observation: the things that the robot sees.
+{OPEN}: your list of the step before; {NONE} at the beginning.
+{COMPLETED}: what is known to be done.
+{MEMORY}: what the team noted about the steps so far.
+{NAMING}
+Reply with a dictionary of two keys: "{REASON}", a text, and "{PLAN}", the list of all subtasks \
+that are open now. You may keep your list, add to it or change it; adding is better than rewording.
+- A subtask is specific: name the thing and where it has to go, as far as they are known, and \
+plan to find what nobody has seen yet. "Do the task" is not a subtask.
+- Do not say which robot does it.
+- Leave out steps that another step includes, such as going somewhere before taking a thing. \
+Where one action is enough, such as cleaning a plate, it is one subtask.
+- Do not repeat what is completed. When nothing is left to do, the list is empty.
+Example: {{"{REASON}": "The apple is on the table. No fridge was seen yet, so it has to be \
+found.", "{PLAN}": ["find the fridge", "transport the apple to the fridge"]}}
+{ONLY_DICTIONARY}"""
+
+
+# The Verifier: which subtasks are complete (LLAMAR-D1).
+
+COMPLETED_SUBTASKS = "completed subtasks"
+
+
+class VerifierRole(ListRole):
+    """Reads what was done and what is seen after it; replies with all completed subtasks."""
+
+    role = Role.VERIFIER
+    key = COMPLETED_SUBTASKS
+    # All that were ever open may be complete.
+    max_subtasks = 4 * MAX_SUBTASKS
+
+    def _fields(self, situation: Situation) -> list[Field]:
+        return [
+            task(situation),
+            *of_each(situation, observation, state, previous_action),
+            *subtasks(situation),
+            memory(situation),
+        ]
+
+    def _system(self, situation: Situation) -> str:
+        return _verifier_role_system(situation)
+
+
+def _verifier_role_system(situation: Situation) -> str:
+    return f"""\
+You are the verifier of a team of {team_of(situation)} \
+{situation.setting.place}. After each step you judge which subtasks are done.
+{situation.setting.seeing}{with_pictures(situation)}
+You get these lines:
+Task: what the person wants.
+<robot>'s observation: the things that the robot sees after the step.
+<robot>'s state: where the robot is, where it faces and what it holds.
+<robot>'s previous action: what it did in the step, and whether that worked.
+{OPEN}: what is still to be done.
+{COMPLETED}: what was judged to be done before.
+{MEMORY}: what the team noted about the steps so far.
+{NAMING}
+Reply with a dictionary of two keys: "{REASON}", a text, and "{COMPLETED_SUBTASKS}", the list of \
+all subtasks that are done, those of before among them; it may be empty.
+- Copy the subtasks from the lists word by word. What was never open cannot be done.
+- A subtask is done only when its result is there: a thing that is in a hand, or that a robot \
+stands in front of, is not yet where it has to be. An action that failed has changed nothing.
+Example: {{"{REASON}": "Bob put the apple in the fridge and that worked. The bread is still in \
+Alice's hand.", "{COMPLETED_SUBTASKS}": ["transport the apple to the fridge"]}}
+{ONLY_DICTIONARY}"""

@@ -8,22 +8,18 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.evaluation.task import Predicate
 from planner.models.chat import ModelError
-from planner.planning.et_agent.reading import read_task
-from planner.planning.et_agent.words import is_meant
-from planner.planning.expert.facts import Facts, in_memory_names
-from planner.planning.goal import Goal, Subgoal
-from planner.planning.llamar.actions import EXPLORE, Action, Verb
-from planner.planning.llamar.known import KnownThing, known_thing
-from planner.planning.llamar.names import InstanceNames, shown_class
+from planner.planning.et_agent.reading import is_meant, read_task
+from planner.planning.expert.facts import Facts, Goal, Subgoal, in_memory_names
+from planner.planning.llamar.actions import EXPLORE, Action, KnownThing, Verb, known_thing
+from planner.planning.llamar.observations import InstanceNames, shown_class
 from planner.planning.llamar.right_actions import NO_GOAL
 from planner.planning.planner import Context
-from planner.planning.programs.vocabulary import default_vocabulary
+from planner.planning.programs.program import default_vocabulary
+from planner.world.belief import StandIns
 from planner.world.catalogue import default_catalogue
-from planner.world.openness import is_open
-from planner.world.record import record
-from planner.world.stand_ins import StandIns
-from planner.world.state_skills import Condition, skills_that_make
-from planner.world.vocabulary import Relation
+from planner.world.geometry import record
+from planner.world.states import Condition, skills_that_make
+from planner.world.vocabulary import Relation, is_open
 
 _RELATIONS = {
     Predicate.IS_INSIDE.value: Relation.WITHIN,

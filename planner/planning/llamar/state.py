@@ -1,7 +1,4 @@
-"""What the four roles read and write (LLAMAR-D1): the observations, subtasks, memory and results.
-
-Agents have people's names in prompts, in the order of the task's agents.
-"""
+"""What the four roles read and write (LLAMAR-D1), and the options of LLaMAR and its baselines."""
 
 from __future__ import annotations
 
@@ -9,9 +6,76 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from planner.models.picture import Picture
-from planner.planning.llamar.setting import HOME, Setting
-from planner.world.record import record
+from planner.models.chat import Picture
+from planner.parts.option import Option, OptionValue
+from planner.planning.llamar.actions import Repertoire
+from planner.world.geometry import record
+
+# What the roles' prompts say of the world that the team is in.
+
+
+@record
+class Setting:
+    """Sentences of the system messages.
+
+    Attributes:
+        place: where the team is.
+        seeing: what the robots see.
+        advice: notes for who chooses actions, one a line.
+        remedies: why actions fail there and what helps, one a line.
+    """
+
+    place: str
+    seeing: str
+    advice: str
+    remedies: str
+
+
+HOME = Setting(
+    place="in a home",
+    seeing=(
+        "The robots see only what is in front of them. More things than are listed may be in the "
+        "house, and some have to be found first."
+    ),
+    advice="""\
+- A robot holds one thing at a time.
+- To see a thing is not to be close enough to it: navigate to it before anything else is done \
+with it.
+- Where a thing was not seen yet, look for it in all directions and in other places.
+- Close what you opened before you leave it. Open doors may block paths, so open only what has \
+to be.""",
+    remedies="""\
+- The robot is too far from the thing or does not see it: navigate to the thing first.
+- The furniture is closed: open it before putting something into it or taking something out.
+- No path was found: turn or move, then try again from there.
+- Another robot stands in the way: that robot moves away, or this one waits.
+- Two robots did the same at once: one of them does something else.
+- The action was not needed, because its result was there already: go on with the subtask.""",
+)
+RESCUE = Setting(
+    place="in a search and rescue task on a grid of 30 by 30 cells",
+    seeing=(
+        "The robots see all fires, reservoirs and deposits from everywhere. A lost person is seen "
+        "by all once a robot was near, and has to be found first."
+    ),
+    advice="""\
+- A chemical fire needs sand, any other fire water; the wrong one is used up for nothing.
+- A fire spreads from cells of medium and high heat. One unit lowers the heat of the cells around \
+the robot by one level, so navigate to a burning region before you use supplies.
+- A robot has room for three units. Get them at a reservoir, to which it has to navigate first.
+- Explore to find lost persons.
+- At least two robots carry a person: all navigate to the person, carry, navigate to the deposit, \
+and drop off in the same step. A robot that carries somebody can do nothing else.""",
+    remedies="""\
+- The robot is too far away: navigate to the fire's region, reservoir, deposit or person first.
+- Nobody has seen the person yet: explore.
+- The robot has no sand or water left: navigate to a reservoir and get some.
+- The robot has no room: use supplies, or clear the inventory.
+- The supply does not fit the fire: get the other one.
+- Not all who carry the person dropped off: they all do so in the same step at the deposit.
+- The robot carries a person: bring the person to the deposit first.""",
+)
+
 
 # The names in the paper's prompts for two and three agents, then ours.
 TEAM_NAMES = ("Alice", "Bob", "Charlie", "David", "Emma", "Fiona")
@@ -115,3 +179,85 @@ class Attempt:
     action: str
     succeeded: bool
     text: str
+
+
+# The options of LLaMAR and its baselines, which their records declare.
+
+TEAM, ROBOT = "team", "robot"
+CAMERA_PICTURES = "camera_pictures"
+VERIFIER = "verifier"
+
+TEAM_OPTIONS = (
+    Option(
+        "horizon",
+        0,
+        "joint steps of a task, at most; 0 = by the actions that the task allows, else 30",
+        min_value=0,
+        max_value=1000,
+    ),
+    Option("exploration", True, "whether agents are offered the paper's exploration"),
+    Option(
+        "actions",
+        Repertoire.HOUSEHOLD.value,
+        "what the agents can do: the paper's actions, or those of search and rescue",
+        choices=tuple(each.value for each in Repertoire),
+    ),
+    Option("small_steps", True, "whether agents also move, turn and look step by step"),
+    Option("known_by", TEAM, "who must have seen what an agent names", choices=(TEAM, ROBOT)),
+    Option(
+        "translator",
+        "",
+        "folder of a sentence encoder that reads free text as actions; empty = words are compared",
+        is_path=True,
+    ),
+    Option(
+        "understood_from",
+        0.0,
+        "similarity from which a text is understood; 0 = the translator's own",
+        min_value=0.0,
+        max_value=1.0,
+    ),
+    Option("listed_actions", False, "whether the grammar lists the actions of the moment"),
+    Option(CAMERA_PICTURES, False, "whether the model gets a picture of each agent's camera"),
+)
+_OF_FREE_TEXT = ("translator", "understood_from", "listed_actions")
+# For baselines whose models write actions in the paper's spelling, or a number.
+EXACT_OPTIONS = tuple(option for option in TEAM_OPTIONS if option.name not in _OF_FREE_TEXT)
+# Of agents that never know what others have seen.
+COELA_OPTIONS = tuple(option for option in EXACT_OPTIONS if option.name != "known_by")
+LLAMAR_OPTIONS = (
+    Option(
+        "corrector",
+        Correction.SEPARATE.value,
+        "who finds out why an action failed: a role of its own, the Actor, or nobody",
+        choices=tuple(mode.value for mode in Correction),
+    ),
+    Option(
+        VERIFIER,
+        VerifiedBy.MODEL.value,
+        "who says what is complete: a role of its own, the structured goal, or nobody",
+        choices=tuple(each.value for each in VerifiedBy),
+    ),
+    Option("skip_on_success", False, "whether the Corrector is left out where nothing failed"),
+    Option(
+        "confirm_empty_with_planner",
+        False,
+        "whether the Planner is asked again before a task ends because nothing is open",
+    ),
+    Option(
+        "confirm_done_with_subtasks",
+        False,
+        "whether a task in which a subtask is open goes on where all agents are done",
+    ),
+    *TEAM_OPTIONS,
+)
+
+
+def wants_pictures(options: Mapping[str, OptionValue]) -> bool:
+    """Whether the prompts have pictures."""
+    return options.get(CAMERA_PICTURES) is True
+
+
+def reads_goal(options: Mapping[str, OptionValue]) -> bool:
+    """Whether the goal of the episode is read in the Verifier's place."""
+    return options.get(VERIFIER) == VerifiedBy.ORACLE

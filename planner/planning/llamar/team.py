@@ -1,36 +1,227 @@
-"""The team's side of a joint step, the same for all of the paper's centralised planners.
-
-What is written for each agent becomes a call; when all calls have ended, what each agent tried and
-whether that worked is in the next prompts.
-"""
+"""The team's side of a joint step: actions offered, their skill calls and their results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
+from enum import StrEnum
 
 from planner.models.caller import Remark
-from planner.planning.llamar.action_calls import (
-    RefusedActionError,
-    call_for,
-    not_understood,
-    outcome_words,
+from planner.planning.llamar.actions import (
+    DONE,
+    IDLE,
+    INTERACTIONS,
+    RESCUES,
+    Action,
+    KnownThing,
+    Repertoire,
+    Verb,
+    admissible,
+    fits,
+    fixed_actions,
+    known_things,
 )
-from planner.planning.llamar.actions import DONE, IDLE, Action, Repertoire, Verb, admissible
-from planner.planning.llamar.known import KnownThing, known_things
-from planner.planning.llamar.names import InstanceNames
-from planner.planning.llamar.observations import in_the_open, note_met, note_seen, state_words
-from planner.planning.llamar.rescue_view import SUPPLIES, carrying_words, rescue_observation
-from planner.planning.llamar.setting import HOME, RESCUE, Setting
-from planner.planning.llamar.sightlines import Sightline, no_sightline, sightline_of
-from planner.planning.llamar.state import MAX_AGENTS, TEAM_NAMES, AgentView, Attempt
+from planner.planning.llamar.observations import (
+    SUPPLIES,
+    InstanceNames,
+    Sightline,
+    carrying_words,
+    in_the_open,
+    no_sightline,
+    note_met,
+    note_seen,
+    rescue_observation,
+    sightline_of,
+    state_words,
+)
+from planner.planning.llamar.state import (
+    HOME,
+    MAX_AGENTS,
+    RESCUE,
+    TEAM_NAMES,
+    AgentView,
+    Attempt,
+    Setting,
+)
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
+from planner.skills.exploring import SUBTASK_SEPARATOR
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError
+from planner.world.geometry import record
 from planner.world.house import House
-from planner.world.record import record
-from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.vocabulary import Relation
+
+# From actions to skill calls, and from their results to the paper's failures (LLAMAR-3.1).
+
+# The skills that have the paper's preconditions: none walks to what it handles (LLAMAR-D21).
+_SKILLS = {
+    Verb.MOVE: "Move",
+    Verb.ROTATE: "Rotate",
+    Verb.LOOK_UP: "LookUp",
+    Verb.LOOK_DOWN: "LookDown",
+    Verb.NAVIGATE_TO: "NavigateTo",
+    Verb.PICKUP: "PickupObject",
+    Verb.PUT: "PutObject",
+    Verb.OPEN: "OpenObject",
+    Verb.CLOSE: "CloseObject",
+    Verb.SLICE: "SliceObject",
+    Verb.CLEAN: "CleanObject",
+    Verb.TOGGLE_ON: "ToggleObjectOn",
+    Verb.TOGGLE_OFF: "ToggleObjectOff",
+    Verb.EXPLORE: "ExploreByView",
+    Verb.IDLE: SkillName.WAIT.value,
+    Verb.DONE: SkillName.DONE.value,
+    Verb.GET_SAND: "TakeSand",
+    Verb.GET_WATER: "TakeWater",
+    Verb.USE_SAND: "UseSand",
+    Verb.USE_WATER: "UseWater",
+    Verb.STORE_SUPPLY: "StoreSupplies",
+    Verb.CLEAR_INVENTORY: "DiscardSupplies",
+    Verb.CARRY: "Carry",
+    Verb.DROP_OFF: "DropOff",
+}
+_MAX_SUBTASK_CHARACTERS = 1500
+
+
+class Failure(StrEnum):
+    """Why an action failed, in the words that models read."""
+
+    UNKNOWN_OBJECT = "unknown object"
+    NO_PATH = "no path"
+    NOT_INTERACTABLE = "reached but not interactable"
+    TOO_FAR = "too far"
+    NOT_VISIBLE = "not visible"
+    HAND_FULL = "hand full"
+    NOTHING_HELD = "nothing held"
+    CLOSED = "receptacle closed"
+    NO_SPACE = "no space"
+    WRONG_STATE = "wrong state"
+    BLOCKED = "blocked"
+    COLLISION = "collision"
+    NOT_APPLICABLE = "not applicable"
+    NOT_UNDERSTOOD = "not understood"
+    OUT_OF_TIME = "took too long"
+    FAULT = "fault"
+
+
+class RefusedActionError(PlannerError):
+    """An action that is not a call: nobody moves, and the agent gets `result` as for a failure."""
+
+    def __init__(self, result: SkillResult) -> None:
+        self.result = result
+        super().__init__(result.text)
+
+
+def call_for(
+    action: Action,
+    known: Mapping[str, KnownThing],
+    held: Sequence[str] = (),
+    subtasks: Sequence[str] = (),
+    repertoire: Repertoire = Repertoire.HOUSEHOLD,
+) -> SkillCall:
+    """The skill call of an action.
+
+    Args:
+        action: of one agent.
+        known: what it may name: the team's things, or those that this robot has seen.
+        held: the memory's names of what the agent holds.
+        subtasks: the open ones, which exploration looks for.
+        repertoire: of the team; rescuers explore at random.
+
+    Raises:
+        RefusedActionError: for an unknown thing, or one of another kind, and for putting down with
+            an empty hand.
+    """
+    skill = _SKILLS[action.verb]
+    if action.verb is Verb.EXPLORE and repertoire is Repertoire.RESCUE:
+        return SkillCall("Scout")
+    if action.verb is Verb.EXPLORE:
+        return SkillCall(skill, (_subtask_text(subtasks),))
+    if action.verb.values:
+        return SkillCall(skill, (action.argument,))
+    if not action.verb.takes_thing:
+        return SkillCall(skill)
+    thing = known.get(action.argument)
+    if thing is None:
+        raise _refused(SkillCode.UNKNOWN_ENTITY, f"{action.argument} was never seen.")
+    if not fits(action.verb, thing):
+        sentence = f"{action.verb} cannot be done to {action.argument}."
+        raise _refused(SkillCode.NO_AFFORDANCE, sentence)
+    if action.verb is not Verb.PUT:
+        return SkillCall(skill, (thing.entity,))
+    if not held:
+        raise _refused(SkillCode.NOT_HOLDING, "The agent is not holding anything.")
+    relation = action.relation or thing.puts or Relation.ON
+    return SkillCall(skill, (held[0], relation.value, thing.entity, None, None))
+
+
+def _refused(code: SkillCode, sentence: str) -> RefusedActionError:
+    return RefusedActionError(SkillResult.failure(code, sentence))
+
+
+def _subtask_text(subtasks: Sequence[str]) -> str:
+    """All open subtasks in one argument; brackets and separators in them become spaces."""
+    plain = (" ".join(text.translate(_PLAIN).split()) for text in subtasks)
+    return SUBTASK_SEPARATOR.join(text for text in plain if text)[:_MAX_SUBTASK_CHARACTERS]
+
+
+_PLAIN = str.maketrans(dict.fromkeys("[];\n\r", " "))
+
+
+def failure_of(action: Action, result: SkillResult) -> Failure | None:
+    """The paper's class of a failure; None for a success."""
+    if result.succeeded:
+        return None
+    special = _BY_VERB.get((action.verb, result.code))
+    return special or _BY_CODE.get(result.code, Failure.FAULT)
+
+
+_BY_CODE = {
+    SkillCode.UNKNOWN_ENTITY: Failure.UNKNOWN_OBJECT,
+    SkillCode.NOT_GROUNDED: Failure.UNKNOWN_OBJECT,
+    SkillCode.UNPARSABLE: Failure.NOT_UNDERSTOOD,
+    SkillCode.UNREACHABLE: Failure.NO_PATH,
+    SkillCode.TOO_FAR: Failure.TOO_FAR,
+    SkillCode.NOT_VISIBLE: Failure.NOT_VISIBLE,
+    SkillCode.ALREADY_HOLDING: Failure.HAND_FULL,
+    SkillCode.NOT_HOLDING: Failure.NOTHING_HELD,
+    SkillCode.FURNITURE_CLOSED: Failure.CLOSED,
+    SkillCode.NO_PLACEMENT: Failure.NO_SPACE,
+    SkillCode.NEED_UNMET: Failure.NOT_APPLICABLE,
+    SkillCode.BLOCKED: Failure.BLOCKED,
+    SkillCode.HELD_BY_OTHER: Failure.BLOCKED,
+    SkillCode.NOT_ABLE: Failure.NOT_APPLICABLE,
+    SkillCode.NO_AFFORDANCE: Failure.NOT_APPLICABLE,
+    SkillCode.NOT_ARTICULATED: Failure.NOT_APPLICABLE,
+    SkillCode.WRONG_ROLE: Failure.NOT_APPLICABLE,
+    SkillCode.TIMED_OUT: Failure.OUT_OF_TIME,
+}
+_BY_VERB = {
+    (Verb.NAVIGATE_TO, SkillCode.TOO_FAR): Failure.NOT_INTERACTABLE,
+    (Verb.NAVIGATE_TO, SkillCode.BLOCKED): Failure.NOT_INTERACTABLE,
+    (Verb.MOVE, SkillCode.BLOCKED): Failure.COLLISION,
+    (Verb.MOVE, SkillCode.UNREACHABLE): Failure.COLLISION,
+    (Verb.OPEN, SkillCode.NEED_UNMET): Failure.WRONG_STATE,
+    (Verb.CLOSE, SkillCode.NEED_UNMET): Failure.WRONG_STATE,
+}
+
+
+def outcome_words(action: Action, result: SkillResult) -> str:
+    """What was tried and whether it worked, as a model reads it in the next step."""
+    failed = failure_of(action, result)
+    if failed is None:
+        return f"{action.words}: success"
+    reason = result.text.rpartition(" - ")[2]
+    return f"{action.words}: failed ({failed}). {reason}"
+
+
+def not_understood(raw: str) -> SkillResult:
+    """The result of a reply that no admissible action is near to; the agent idles."""
+    shown = " ".join(raw.split())[:120]
+    return SkillResult.failure(SkillCode.UNPARSABLE, f"not understood: {shown!r}.")
+
 
 WAIT = SkillCall(SkillName.WAIT)
 _DONE = SkillCall(SkillName.DONE)
@@ -303,3 +494,43 @@ def as_remark(plan: JointPlan, **more: str) -> Remark:
 
 def _waiting_if_done(part: Planned) -> Planned:
     return Planned(part.translation, WAIT) if part.translation.action == DONE else part
+
+
+# What a robot is offered regardless of whether it would work: every action on everything.
+
+_OF_THINGS = {
+    Repertoire.HOUSEHOLD: (Verb.NAVIGATE_TO, *INTERACTIONS),
+    Repertoire.RESCUE: (Verb.NAVIGATE_TO, *(verb for verb in RESCUES if verb.takes_thing)),
+}
+
+
+def every_action(names: Sequence[str], options: ActionOptions) -> tuple[Action, ...]:
+    """All combinations of actions and things, then the actions on nothing (LLAMAR-2.9).
+
+    Where Put puts things is said, since nothing else can be chosen.
+
+    Args:
+        names: of the things.
+        options: what agents are offered.
+    """
+    on_things = [
+        Action(verb, name, relation)
+        for verb in _OF_THINGS[options.repertoire]
+        for name in names
+        for relation in ((Relation.ON, Relation.WITHIN) if verb is Verb.PUT else (None,))
+    ]
+    return (*on_things, *_fixed(options))
+
+
+def verbs_of(options: ActionOptions) -> tuple[Verb, ...]:
+    """What a robot can be told to do in a program: all but the claim that the task is complete."""
+    others = dict.fromkeys(action.verb for action in _fixed(options))
+    return (*_OF_THINGS[options.repertoire], *(verb for verb in others if verb is not Verb.DONE))
+
+
+def _fixed(options: ActionOptions) -> tuple[Action, ...]:
+    return fixed_actions(
+        small_steps=options.small_steps,
+        explores=options.exploration,
+        repertoire=options.repertoire,
+    )

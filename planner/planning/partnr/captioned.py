@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.planning.axes import Axes, Control, MemorySource
 from planner.planning.dialogues import AgentDialogues
 from planner.planning.part import PlannerRequest
+from planner.planning.partnr import prompts
 from planner.planning.partnr.captions import Captioner, View
 from planner.planning.partnr.react import PartnrScript
 from planner.planning.planner import AgentResult, Context, Decision
-from planner.planning.prompts import partnr
+from planner.planning.planner_model import Axes, Control, MemorySource
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.vocabulary import EntityKind, Relation
@@ -33,7 +33,7 @@ class _CaptionedScript(PartnrScript):
         if view is None:
             return known
         named = None if self._tells_objects else view.things
-        return "\n".join(filter(None, (known, partnr.camera_lines(view.text, named))))
+        return "\n".join(filter(None, (known, prompts.camera_lines(view.text, named))))
 
 
 class PartnrCaptioned:

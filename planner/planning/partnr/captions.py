@@ -9,16 +9,21 @@ from random import Random
 
 from planner.memory.wording import describe, words_of
 from planner.models.caller import Caller
-from planner.models.chat import Message, Speaker
-from planner.models.picture import Picture
-from planner.models.reference import Fault, Reader, Reference, ReferenceReply
+from planner.models.chat import (
+    Fault,
+    Message,
+    Picture,
+    Reader,
+    Reference,
+    ReferenceReply,
+    Role,
+    Speaker,
+)
 from planner.models.replies.free_text import FreeText
-from planner.models.role import Role
-from planner.planning.llamar.observations import visible
-from planner.planning.llamar.sightlines import Sightline, no_sightline, sightline_of
+from planner.planning.llamar.observations import Sightline, no_sightline, sightline_of, visible
 from planner.planning.part import PlannerRequest
+from planner.planning.partnr import prompts
 from planner.planning.planner import Context
-from planner.planning.prompts import partnr
 from planner.planning.right_calls import INVENTED
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house import House
@@ -93,7 +98,7 @@ class Captioner:
             return _right_words(in_view, random)
 
         answer = await self._caller.ask(
-            (Message(Speaker.USER, partnr.CAPTION, (picture,)),),
+            (Message(Speaker.USER, prompts.CAPTION, (picture,)),),
             FreeText(),
             agents=(agent,),
             cycle=number,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.planning.axes import Control, MemorySource
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Planner
+from planner.planning.planner_model import Control, MemorySource
 from planner.world.errors import PlannerError
 
 
@@ -24,8 +24,7 @@ def make_partnr(
         PlannerError: if no model is given, a single-agent planner has several agents, or the axes
             ask for descriptions of pictures.
     """
-    from planner.planning.partnr.react import make_partnr_react
-    from planner.planning.partnr.team import PartnrTeam
+    from planner.planning.partnr.react import PartnrTeam, make_partnr_react
 
     task, dialogue, on_call, name = request.task, request.dialogue, request.on_call, request.name
     axes = request.axes if source is None else replace(request.axes, memory_source=source)

@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from planner.models.replies.turn_grammar import Naming
+from planner.models.replies.turn import Naming
 from planner.parts.option import Option
-from planner.planning.axes import MemorySource
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
+from planner.planning.planner_model import MemorySource
 
 
 def _make_react(request: PlannerRequest) -> Planner:
-    from planner.planning.react import make_react
+    from planner.planning.dialogues import make_react
 
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
     return make_react(
@@ -26,7 +26,7 @@ def _make_react(request: PlannerRequest) -> Planner:
 
 def _make_open_loop(request: PlannerRequest) -> Planner:
     from planner.models.caller import Caller
-    from planner.models.role import Role
+    from planner.models.chat import Role
     from planner.planning.open_loop import OpenLoop
 
     dialogue = request.dialogue

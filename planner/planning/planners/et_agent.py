@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 
-from planner.planning.et_agent.options import ET_OPTIONS, knows_everything
+from planner.planning.et_agent.ranker import ET_OPTIONS, knows_everything
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
 
 
 def _make(request: PlannerRequest) -> Planner:
-    from planner.planning.et_agent.making import make_et_agent
+    from planner.planning.et_agent.agent import make_et_agent
 
     return make_et_agent(request)
 

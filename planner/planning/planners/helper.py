@@ -8,13 +8,13 @@ from planner.planning.planner import Planner
 
 
 def _make_helper(request: PlannerRequest) -> Planner:
-    from planner.planning.helper.settings import make_helper
+    from planner.planning.helper.program_planner import make_helper
 
     return make_helper(request)
 
 
 def _make_helper_retrieval(request: PlannerRequest) -> Planner:
-    from planner.planning.helper.settings import make_retrieval
+    from planner.planning.helper.program_planner import make_retrieval
 
     return make_retrieval(request)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import partial
 
-from planner.planning.llamar.options import (
+from planner.planning.llamar.state import (
     COELA_OPTIONS,
     EXACT_OPTIONS,
     LLAMAR_OPTIONS,
@@ -17,34 +17,33 @@ from planner.world.primitive import PrimitiveName
 
 
 def _make_llamar(request: PlannerRequest) -> Planner:
-    from planner.planning.llamar.asking import Asking
-    from planner.planning.llamar.llamar import make_llamar
-    from planner.planning.llamar.settings import llamar_options, translator_of
+    from planner.planning.llamar.joint_planner import Asking
+    from planner.planning.llamar.llamar import llamar_options, make_llamar, translator_of
 
     asking, translator = Asking.of(request), translator_of(request)
     return make_llamar(request.task, asking, translator, llamar_options(request))
 
 
 def _make_acting(style: str, request: PlannerRequest) -> Planner:
-    from planner.planning.llamar.acting_role import Style
-    from planner.planning.llamar.settings import acting_planner
+    from planner.planning.llamar.actor_role import Style
+    from planner.planning.llamar.llamar import acting_planner
 
     return acting_planner(Style(style), request)
 
 
 def _make_llamar_coela(request: PlannerRequest) -> Planner:
-    from planner.planning.axes import Control
-    from planner.planning.llamar.asking import Asking
     from planner.planning.llamar.coela import make_coela
-    from planner.planning.llamar.settings import actions_of, horizon_of
+    from planner.planning.llamar.joint_planner import Asking
+    from planner.planning.llamar.llamar import actions_of, horizon_of
+    from planner.planning.planner_model import Control
 
     asking = Asking.of(request, Control.DECENTRALIZED)
     return make_coela(request.task, asking, actions_of(request), horizon=horizon_of(request))
 
 
 def _make_llamar_smart_llm(request: PlannerRequest) -> Planner:
-    from planner.planning.llamar.asking import Asking
-    from planner.planning.llamar.settings import actions_of, horizon_of
+    from planner.planning.llamar.joint_planner import Asking
+    from planner.planning.llamar.llamar import actions_of, horizon_of
     from planner.planning.llamar.smart_llm import make_smart_llm
 
     asking, options = Asking.of(request), actions_of(request)
@@ -52,7 +51,7 @@ def _make_llamar_smart_llm(request: PlannerRequest) -> Planner:
 
 
 def _make_rescue_rules(request: PlannerRequest) -> Planner:
-    from planner.planning.rescue.rules import RescueRules
+    from planner.planning.rescue_rules import RescueRules
 
     return RescueRules(request.task)
 

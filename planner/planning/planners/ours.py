@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner.models.replies.turn_grammar import Naming
+from planner.models.replies.turn import Naming
 from planner.parts.option import Option
 from planner.planning.part import PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
@@ -22,8 +22,8 @@ def _make_heuristic_expert(request: PlannerRequest) -> Planner:
 
 
 def _make_learned(request: PlannerRequest) -> Planner:
+    from planner.planning.learned.chooser import cached_planner, shipped_planner
     from planner.planning.learned.learned import Learned
-    from planner.planning.learned.weights import cached_planner, shipped_planner
 
     given = request.text("learned_model")
     model = cached_planner(Path(given) if given else shipped_planner())
@@ -32,8 +32,8 @@ def _make_learned(request: PlannerRequest) -> Planner:
 
 def _make_words(request: PlannerRequest) -> Planner:
     from planner.models.caller import Caller
-    from planner.models.role import Role
-    from planner.planning.words.words import Words
+    from planner.models.chat import Role
+    from planner.planning.words_planner import Words
 
     model, dialogue = request.language_model, request.dialogue
     if model is None:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.parts.option import Option
-from planner.planning.axes import MemorySource
 from planner.planning.part import PlannerPart, PlannerRequest, always_pictures
 from planner.planning.partnr.factory import make_partnr
 from planner.planning.planner import Planner
+from planner.planning.planner_model import MemorySource
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def _make_partnr_rag(request: PlannerRequest) -> Planner:
-    from planner.planning.trace_store import TraceStore
+    from planner.planning.solved_tasks import TraceStore
 
     traces, encoder = request.text("traces"), request.text("encoder")
     if not traces:
@@ -39,7 +39,7 @@ def _encoder(folder: Path) -> Embedder:
 
 
 def _make_partnr_finetuned(request: PlannerRequest) -> Planner:
-    from planner.planning.partnr.finetuned import PartnrFinetuned
+    from planner.planning.partnr.react import PartnrFinetuned
 
     return PartnrFinetuned(
         request.task, request.model, request.dialogue, request.on_call, request.axes

@@ -13,35 +13,39 @@ from dataclasses import dataclass
 
 from planner.planning.expert.facts import planar_m
 from planner.planning.planner import Context
-from planner.planning.programs.bindings import Bindings, is_own
-from planner.planning.programs.calls import call_of, is_done_already
-from planner.planning.programs.expanding import renamed, steps_of, wanted_states
-from planner.planning.programs.macros import NoWayError, aftermath
+from planner.planning.programs.bindings import Bindings, Situation, is_own
+from planner.planning.programs.macros import (
+    NoWayError,
+    aftermath,
+    call_of,
+    is_done_already,
+    renamed,
+    steps_of,
+    wanted_states,
+)
 from planner.planning.programs.preconditions import Scene, missing_before, missing_before_skill
 from planner.planning.programs.program import (
+    Aftermath,
     Correction,
     Corrective,
     DoNothing,
-    Instance,
-    Invocation,
-    Method,
-    Program,
-    Statement,
-)
-from planner.planning.programs.situation import Situation
-from planner.planning.programs.steps import (
-    Aftermath,
     Executed,
     Failed,
     Finished,
+    Instance,
+    Invocation,
+    Method,
     Missing,
     Outcome,
+    Program,
+    ProgramVocabulary,
     SkillStep,
+    Statement,
     Step,
     Work,
+    default_vocabulary,
     variables_of,
 )
-from planner.planning.programs.vocabulary import ProgramVocabulary, default_vocabulary
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult

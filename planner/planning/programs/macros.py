@@ -1,22 +1,31 @@
-"""Methods that are several steps, by the catalogue's data (HELPER-D6).
-
-What cooks, toasts, cleans, boils and brews is what a skill of `config/catalogue/states.yaml` needs:
-a device that is on, a faucet within reach, a tool in the hand.
-"""
+"""Methods and statements that are several steps, and the skill call of each step."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.planning.programs.preconditions import Scene
-from planner.planning.programs.program import Instance, Invocation, Method
-from planner.planning.programs.situation import Situation
-from planner.planning.programs.steps import SkillStep, Work
+from planner.planning.programs.bindings import Situation, is_own
+from planner.planning.programs.preconditions import Scene, receptacle_for
+from planner.planning.programs.program import (
+    Aftermath,
+    Instance,
+    Invocation,
+    Method,
+    SkillStep,
+    Statement,
+    Work,
+)
 from planner.world.errors import PlannerError
-from planner.world.skill import SkillName
-from planner.world.state_skills import Condition, StateSkill, skills_that_make
-from planner.world.states import default_states
+from planner.world.skill import SkillCall, SkillName
+from planner.world.states import (
+    Condition,
+    StateSkill,
+    default_state_skills,
+    default_states,
+    skills_that_make,
+    state_skill,
+)
 from planner.world.vocabulary import Relation
 
 STATE_OF: Mapping[Method, str] = {
@@ -224,3 +233,148 @@ def _sought_device(skill: StateSkill, need: Condition, scene: Scene) -> tuple[Wo
 
 def _method_of(skill: StateSkill) -> Method:
     return next(method for method, state in STATE_OF.items() if skill.sets.get(state))
+
+
+# Statements that are several steps, and end states that an instance is wanted in.
+
+_LEAVES_AS_IT_IS = frozenset(
+    {Method.GO_TO, Method.SLICE, Method.OPEN, Method.CLOSE, *METHOD_OF.values()}
+)
+_BY_MACRO = frozenset({Method.CLEAN, Method.COOK, Method.TOAST, Method.FILL_UP})
+
+
+def steps_of(work: Invocation, scene: Scene) -> tuple[Work, ...] | None:
+    """The steps of a method that is several; None for one that is a single call.
+
+    Raises:
+        NoWayError: if nothing known can do what it needs.
+    """
+    if work.method is Method.PICKUP_AND_PLACE:
+        return (
+            Invocation(work.variable, Method.GO_TO),
+            Invocation(work.variable, Method.PICKUP),
+            Invocation(work.argument, Method.GO_TO),
+            Invocation(work.variable, Method.PLACE, work.argument),
+        )
+    if work.method in (Method.TOGGLE_ON, Method.TOGGLE_OFF):
+        known = scene.situation.affordances(scene.thing)
+        if "faucet" not in known or "powerable" in known:
+            return None
+        # Water is what it does; nothing is left on.
+        turned_on = work.method is Method.TOGGLE_ON
+        return (Aftermath(work.variable, runs=True),) if turned_on else ()
+    if work.method is Method.POUR:
+        return pouring(scene)
+    if work.method is Method.EMPTY:
+        return emptying(scene)
+    return changing(work.method, scene) if work.method in _BY_MACRO else None
+
+
+def wanted_states(work: Invocation, scene: Scene) -> tuple[Work, ...]:
+    """The method for an end state that a used instance is wanted in, and neither has nor gets."""
+    if work.method in _LEAVES_AS_IT_IS:
+        return ()
+    for variable, entity in ((work.argument, scene.place), (work.variable, scene.thing)):
+        binding = scene.bindings.by_variable.get(variable)
+        if binding is None:
+            continue
+        for word in binding.instance.attributes:
+            is_planned = METHOD_OF[word] in binding.methods
+            if not is_planned and not scene.situation.state(entity, word):
+                return (Invocation(variable, METHOD_OF[word]),)
+    return ()
+
+
+def renamed(statements: Sequence[Statement], prefix: str) -> tuple[Statement, ...]:
+    """The statements of a repair with variables of their own.
+
+    So that a repair does not bind the variables of the program anew.
+    """
+    found: list[Statement] = []
+    for one in statements:
+        match one:
+            case Instance():
+                found.append(replace(one, variable=_own(prefix, one.variable)))
+            case Invocation():
+                argument = _own(prefix, one.argument) if one.argument else ""
+                variable = _own(prefix, one.variable)
+                found.append(replace(one, variable=variable, argument=argument))
+            case _:
+                found.append(one)
+    return tuple(found)
+
+
+def _own(prefix: str, variable: str) -> str:
+    return variable if is_own(variable) else f"_{prefix}_{variable}"
+
+
+# The skill call of a step, and whether it is needed at all.
+
+_SKILLS: Mapping[Method, str] = {
+    Method.GO_TO: SkillName.NAVIGATE,
+    Method.PICKUP: SkillName.PICK,
+    Method.TOGGLE_ON: SkillName.POWER_ON,
+    Method.TOGGLE_OFF: SkillName.POWER_OFF,
+    Method.OPEN: SkillName.OPEN,
+    Method.CLOSE: SkillName.CLOSE,
+}
+
+
+def call_of(work: Invocation | SkillStep, scene: Scene) -> SkillCall | None:
+    """The call of a step that is a single one; None if a thing can be put down nowhere."""
+    if isinstance(work, SkillStep):
+        return SkillCall(work.skill, (scene.thing,))
+    if work.method is Method.SLICE:
+        name = next(s.name for s in default_state_skills().values() if s.divides)
+        return SkillCall(name, (scene.thing,))
+    if work.method is Method.PUT_DOWN:
+        place = receptacle_for(scene)
+        return _place(scene.thing, Relation.ON, place) if place else None
+    if work.method is Method.PLACE:
+        return _place(scene.thing, _relation(scene), scene.place)
+    return SkillCall(_SKILLS[work.method], (scene.thing,))
+
+
+def is_done_already(work: Invocation | SkillStep, scene: Scene) -> bool:
+    """Whether what a step is for holds, so that nothing has to be done (HELPER-D7)."""
+    situation, thing = scene.situation, scene.thing
+    if isinstance(work, SkillStep):
+        skill = state_skill(work.skill)
+        return skill is not None and situation.has_states(thing, skill)
+    match work.method:
+        case Method.GO_TO:
+            return scene.holds_it or scene.at == thing
+        case Method.PICKUP:
+            return scene.holds_it
+        case Method.PUT_DOWN:
+            return not scene.holds_it
+        case Method.PLACE | Method.PICKUP_AND_PLACE:
+            return situation.facts.spot(thing) == (_relation(scene), scene.place)
+        case Method.TOGGLE_ON:
+            return situation.state(thing, "powered_on")
+        case Method.TOGGLE_OFF:
+            known = situation.affordances(thing)
+            return bool(known & {"powerable", "faucet"}) and not situation.state(
+                thing, "powered_on"
+            )
+        case Method.OPEN:
+            return situation.is_open(thing) is True
+        case Method.CLOSE:
+            return situation.is_open(thing) is False
+        case Method.POUR:
+            return situation.state(scene.place, "watered")
+        case Method.EMPTY:
+            return not situation.contents(thing)
+        case Method.SLICE:
+            return situation.state(thing, "sliced")
+        case _:
+            return is_true_already(work.method, thing, situation)
+
+
+def _relation(scene: Scene) -> Relation:
+    label = scene.bindings.label(scene.place, scene.situation)
+    return scene.situation.relation(scene.thing, scene.place, label)
+
+
+def _place(thing: str, relation: Relation, holder: str) -> SkillCall:
+    return SkillCall(SkillName.PLACE, (thing, relation.value, holder, None, None))

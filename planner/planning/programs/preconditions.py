@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from planner.planning.programs.bindings import Bindings
-from planner.planning.programs.program import Instance, Invocation, Method
-from planner.planning.programs.situation import Situation
-from planner.planning.programs.steps import Work
-from planner.world.record import record
-from planner.world.state_skills import default_state_skills
+from planner.planning.programs.bindings import Bindings, Situation
+from planner.planning.programs.program import Instance, Invocation, Method, Work
+from planner.world.geometry import record
+from planner.world.states import default_state_skills
 from planner.world.vocabulary import Relation
 
 

@@ -1,19 +1,29 @@
-"""`/instruct/status` and `/planner/trace`."""
+"""What the planner publishes, and the house and episode that it receives, as ROS topics."""
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
+from functools import partial
 
-from planner_msgs.msg import InstructStatus, PlannerTrace
+from planner_msgs.msg import InstructStatus, PlannerTrace, WorldInfo
 from rclpy.node import Node
 
-from planner.models.trace import ModelCall
-from planner.planning.status.instruction_status import InstructionStatus
-from planner.ros import qos
+from planner.models.caller import ModelCall
+from planner.planning.instruction import InstructionStatus
+from planner.planning.planner_inputs import LOCKSTEP_TIME
+from planner.ros import parameters, qos
 from planner.ros.conversions import header
-from planner.ros.model_trace import key_values, trace_message
-from planner.ros.safe_publisher import SafePublisher
+from planner.ros.guard import SafePublisher
+from planner.ros.lifecycle import ManagedNode
+from planner.ros.memory_messages import key_values, trace_message
+from planner.ros.subscriptions import listen
 from planner.world import topics
+from planner.world.episode import Episode
+from planner.world.errors import PlannerError
+from planner.world.house import House
+from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import stamp_seconds
 
 
 class StatusPublisher:
@@ -63,3 +73,97 @@ class StatusPublisher:
     def trace(self, call: ModelCall, now_s: float) -> None:
         """Publishes a model call, or a decision of a planner without a model."""
         self._trace.publish(trace_message(call, now_s))
+
+
+# The house and episode that the planner works in: those of its parameters or of the bridge.
+
+LOG_PERIOD_S = 30.0
+
+
+class BridgeWorld:
+    """What is known of the world before anything is seen: its layout, episode and time.
+
+    Things are left out of the house, as planners must not know them in advance.
+
+    Attributes:
+        episode: the running one, if any.
+        layout: the house; None before it is known.
+        agents: those of the bridge; () before it has said them.
+    """
+
+    def __init__(self, node: ManagedNode) -> None:
+        """Reads the parameters.
+
+        Raises:
+            PlannerError: for an episode or house that does not exist or is invalid.
+        """
+        self._node = node
+        self._time: tuple[str, str] | None = None
+        self.agents: tuple[str, ...] = ()
+        self.episode: Episode | None = None
+        self.layout: House | None = None
+        episode = parameters.text(
+            node, "episode", "", "name or file; empty = the one that the bridge runs"
+        )
+        house = parameters.text(node, "house", "", "name or file; empty = the episode's")
+        if episode:
+            self._load_episode(episode)
+        if house:
+            self.layout = load_house(house).layout
+
+    def follow(self, on_house: Callable[[House], None], on_load: Callable[[float], None]) -> None:
+        """Switches to each house and episode that the bridge loads.
+
+        Args:
+            on_house: called with each new layout, in the executor's thread.
+            on_load: called with the time at which each world was loaded, s on its clock.
+        """
+        self.agents, self._time = (), None
+        on_world = partial(self._on_world, on_house, on_load)
+        listen(self._node, WorldInfo, topics.WORLD_INFO, on_world, qos.LATCHED)
+
+    @property
+    def house_name(self) -> str:
+        """The name of the house; "" before one is known."""
+        return self.layout.name if self.layout is not None else ""
+
+    @property
+    def is_in_lockstep(self) -> bool | None:
+        """Whether the world waits for planners; None while its bridge has not said so yet."""
+        if self._time is not None:
+            return self._time == LOCKSTEP_TIME
+        return False if self._node.count_publishers(topics.WORLD_INFO) == 0 else None
+
+    def _on_world(
+        self, on_house: Callable[[House], None], on_load: Callable[[float], None], info: WorldInfo
+    ) -> None:
+        on_load(stamp_seconds(info.header.stamp))
+        self.agents = tuple(info.agents)
+        self._time = (info.time_mode, info.idle_time)
+        try:
+            is_new = self._enter(info.layout, info.episode_id)
+        except PlannerError as error:
+            self._node.get_logger().warning(
+                f"the bridge is in a world that is not known here: {error}",
+                throttle_duration_sec=LOG_PERIOD_S,
+            )
+            return
+        if is_new and self.layout is not None:
+            on_house(self.layout)
+
+    def _enter(self, house: str, episode: str) -> bool:
+        """Whether the layout was loaded anew."""
+        known = self.episode.episode_id if self.episode is not None else ""
+        if episode and episode != known:
+            self._load_episode(episode)
+            return True
+        if house and house != self.house_name:
+            self.episode, self.layout = None, load_house(house).layout
+            return True
+        if not episode:
+            self.episode = None
+        return False
+
+    def _load_episode(self, episode: str) -> None:
+        self.episode, full = load_episode(episode)
+        self.layout = full.layout

@@ -1,19 +1,23 @@
-"""Metadata and attachments derived from messages: the world, verdicts, robot descriptions."""
+"""What a bag begins with: its folder and limits, and metadata and attachments from messages."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from planner_msgs.msg import Evaluation, WorldInfo
+from rclpy.executors import ExternalShutdownException
 from rclpy.node import Node
 from std_msgs.msg import String
 
-from planner.evaluation.task_start import verdict_steps
-from planner.recorder import bag_records
-from planner.recorder.topic_counts import Gap, TopicCounts
-from planner.recorder.verdict_check import VerdictCheck
-from planner.ros.checked_subscription import reader
+from planner.evaluation.perceived import verdict_steps
+from planner.recorder import bag_file
+from planner.recorder.bag_writer import BagWriter, DiskFullError, Limits
+from planner.recorder.topic_counts import Gap, TopicCounts, VerdictCheck
+from planner.ros import parameters
+from planner.ros.subscriptions import reader
 from planner.world import topics
 
 _VERDICT, _WORLD_INFO = f"/{topics.EVALUATION_RESULT}", f"/{topics.WORLD_INFO}"
@@ -51,12 +55,12 @@ class BagNotes:
             return self._reading(topic, Evaluation, self._record_verdict)
         if topic == _PROGRESS:
             return self._reading(topic, Evaluation, self._record_repeated_verdict)
-        attachment = bag_records.description_name(topic) if type_name == _DESCRIPTION_TYPE else None
+        attachment = bag_file.description_name(topic) if type_name == _DESCRIPTION_TYPE else None
         if attachment is None:
             return None
 
         def attach(message: String, _received_ns: int) -> None:
-            self._attach(attachment, bag_records.URDF, message.data.encode())
+            self._attach(attachment, bag_file.URDF, message.data.encode())
 
         return self._reading(topic, String, attach, "/robot_description")
 
@@ -77,11 +81,11 @@ class BagNotes:
         """Counts verdicts that never arrived as missed on their topic, and records it."""
         for at_ns in self._verdicts.missing():
             accounts.setdefault(_VERDICT, TopicCounts(_VERDICT)).missed += 1
-            self._add_record(bag_records.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
+            self._add_record(bag_file.GAP, Gap(_VERDICT, 0, at_ns, 1).as_record())
 
     def _attach_world(self, info: WorldInfo, _received_ns: int) -> None:
-        self._attach(bag_records.HOUSE, bag_records.JSON, info.house_json.encode())
-        self._attach(bag_records.EPISODE, bag_records.JSON, info.episode_json.encode())
+        self._attach(bag_file.HOUSE, bag_file.JSON, info.house_json.encode())
+        self._attach(bag_file.EPISODE, bag_file.JSON, info.episode_json.encode())
 
     def _record_verdict(self, verdict: Evaluation, _received_ns: int) -> None:
         if verdict.status == Evaluation.RUNNING:
@@ -95,7 +99,7 @@ class BagNotes:
             "scoring": verdict.scoring,
             "explanation": verdict.explanation,
         }
-        self._add_record(bag_records.VERDICT, record)
+        self._add_record(bag_file.VERDICT, record)
 
     def _record_repeated_verdict(self, progress: Evaluation, received_ns: int) -> None:
         if progress.status != Evaluation.RUNNING:
@@ -104,3 +108,62 @@ class BagNotes:
 
 def _identity(verdict: Evaluation) -> tuple[str, str, int, int]:
     return verdict.episode_id, verdict.scoring, verdict.sim_step, verdict.status
+
+
+# Where and how a recorder begins its bag: its limits, its folder, a disk that is full at first.
+
+# A new file every ten minutes: the index of a file is in memory until it ends.
+MAX_BAG_MB, MAX_BAG_S, MAX_TOTAL_MB = 1000, 600, 20_000
+# Wall seconds between checks whether a full disk has space again.
+SPACE_POLL_S = 0.5
+CONTINUES = "recording continues when there is space"
+
+
+def limits(node: Node) -> Limits:
+    """The parameters of a bag's size.
+
+    Raises:
+        PlannerError: if one cannot be used.
+    """
+
+    def read(name: str, default: int, description: str) -> int:
+        return parameters.whole(node, name, default, f"{description}; 0 = no limit", min_value=0)
+
+    file_mb = read("max_bag_mb", MAX_BAG_MB, "MB after which the bag goes on in its next file")
+    file_s = read("max_bag_s", MAX_BAG_S, "wall seconds after which it does so, too")
+    total_mb = read(
+        "max_total_mb", MAX_TOTAL_MB, "MB above which its oldest files but the first are deleted"
+    )
+    return Limits(file_mb * 1_000_000, float(file_s), total_mb * 1_000_000)
+
+
+def open_bag(node: Node, folder: Path, bounds: Limits) -> BagWriter:
+    """Creates the bag; a restarted recorder waits for disk space, as the robots go on.
+
+    Raises:
+        PlannerError: if it cannot be written, or there is no space for the first bag.
+        ExternalShutdownException: if asked to stop while waiting.
+    """
+    logged = False
+    while True:
+        place = _new_folder(folder)
+        try:
+            return BagWriter(place, bounds)
+        except DiskFullError as error:
+            if place == folder:
+                raise
+            if not logged:
+                node.get_logger().error(f"{error}; {CONTINUES}")
+                logged = True
+        if not node.context.ok():
+            raise ExternalShutdownException
+        time.sleep(SPACE_POLL_S)
+
+
+def _new_folder(folder: Path) -> Path:
+    """The folder, with a number if it exists: a restarted recorder starts a second bag."""
+    candidate, number = folder, 1
+    while candidate.exists():
+        number += 1
+        candidate = folder.with_name(f"{folder.name}_{number}")
+    return candidate

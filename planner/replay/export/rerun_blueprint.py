@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from shapely import union_all
 
-from planner.replay.export import rerun_paths
-from planner.replay.export.rerun_paths import APPLICATION, WORLD_TIME
+from planner.replay.export import rerun_stream
+from planner.replay.export.rerun_stream import APPLICATION, WORLD_TIME
 from planner.world.house import House
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def blueprint(cameras: Sequence[tuple[str, str]], house: House | None = None) ->
     """
     import rerun.blueprint as rrb
 
-    paths = rerun_paths
+    paths = rerun_stream
     eye = None if house is None else _top_view(house)
     world = rrb.Spatial3DView(origin=paths.WORLD, name="World", eye_controls=eye)
     seen = [

@@ -1,17 +1,109 @@
-"""The Rerun recording being written: the one place for its two time lines."""
+"""The Rerun recording being written, with its entity paths, the house and the cameras."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from shapely import union_all
+from shapely.geometry import LineString
 
-from planner.replay.export.rerun_paths import RECEIPT_TIME, WORLD_TIME
-from planner.replay.export.source import Received
+from planner.replay.export.source import Camera, Received, Source
+from planner.world.errors import FileError, PlannerError
+from planner.world.geometry import Pose, Quaternion, Vec3
+from planner.world.house import Door, House
+from planner.world.picture_codec import decode_colour, decode_depth, encode_colour
 
 if TYPE_CHECKING:
     import rerun as rr
+
+
+# Entity paths in a Rerun recording, shared by export and blueprint.
+#
+# Names from a bag are escaped, so that each is one part of a path.
+
+APPLICATION = "planner"
+WORLD_TIME, RECEIPT_TIME = "sim_time", "log_time"
+
+WORLD = "/world"
+WALLS = "/world/house/walls"
+GRAPH = "/world_graph"
+INSTRUCTION = "/texts/instruction"
+PLAN = "/texts/plan"
+QUESTION = "/texts/question"
+BELIEF_TEXT = "/texts/world_graph"
+JUDGE_TEXT = "/texts/judge"
+PROMPT, REPLY = "/texts/prompt", "/texts/reply"
+LOGS = "/log"
+CALL_LOG, PLANNER_LOG = "/log/calls", "/log/planner"
+MEMORY_LOG, NODE_LOG = "/log/memory", "/log/rosout"
+PROGRESS = "/plots/progress/percent_complete"
+TOKENS = "/plots/tokens"
+SECONDS = "/plots/seconds"
+CALLS = "/calls"
+
+
+def path(*parts: str) -> str:
+    """The entity path of some names, each escaped."""
+    import rerun as rr
+
+    # Rerun drops empty parts.
+    return "/" + "/".join(rr.escape_entity_path_part(part or "_") for part in parts)
+
+
+def room(name: str) -> str:
+    """A room's outline."""
+    return path("world", "house", "rooms", name)
+
+
+def furniture(name: str) -> str:
+    """A piece of furniture of the house file."""
+    return path("world", "house", "furniture", name)
+
+
+def truth(name: str) -> str:
+    """An entity of the true world."""
+    return path("world", "truth", name)
+
+
+def belief(name: str) -> str:
+    """An object or agent in the memory's belief."""
+    return path("world", "belief", name)
+
+
+def way(agent: str) -> str:
+    """The path that an agent took."""
+    return path("world", "agents", agent, "way")
+
+
+def camera(agent: str, name: str) -> str:
+    """A camera's intrinsics; its pictures are below."""
+    return path("world", "cameras", agent, name)
+
+
+def rgb(agent: str, name: str) -> str:
+    """A camera's colour pictures."""
+    return f"{camera(agent, name)}/rgb"
+
+
+def depth(agent: str, name: str) -> str:
+    """A camera's depth pictures."""
+    return f"{camera(agent, name)}/depth"
+
+
+def frame(name: str) -> str:
+    """The transform from a frame of /tf to its parent."""
+    return path("tf", *(part for part in name.split("/") if part))
+
+
+def call(agent: str) -> str:
+    """The running call of an agent, as a state over time."""
+    return path("calls", agent)
+
 
 MAP = "map"
 
@@ -70,3 +162,176 @@ class Recording:
         received_ns = np.array([message.received_ns for message in messages], np.int64)
         receipt = rr.TimeColumn(RECEIPT_TIME, timestamp=received_ns.astype("datetime64[ns]"))
         self._stream.send_columns(path, [world, receipt], columns)
+
+
+# The house in Rerun: rooms as outlines, walls and furniture as boxes. It never changes.
+
+_WALL_M, _SHOWN_M, _SHORTEST_M = 0.06, 0.6, 1e-3
+# A door cuts the walls of both rooms, which may be this far apart.
+_OPENING_M = 0.3
+_WALL_RGB, _ROOM_RGB = (170, 170, 178), (225, 225, 235)
+
+
+@dataclass(frozen=True, slots=True)
+class WallPiece:
+    """A straight, upright box of wall: centre, half size, rotation about z."""
+
+    center_m: Vec3
+    half_size_m: Vec3
+    yaw_rad: float
+
+
+def draw_house(recording: Recording, house: House) -> None:
+    """Logs the whole house."""
+    import rerun as rr
+
+    for each in house.rooms:
+        corners = [(x, y, 0.01) for x, y in (*each.polygon_m, each.polygon_m[0])]
+        outline = rr.LineStrips3D([corners], labels=[each.name], colors=[_ROOM_RGB], radii=0.02)
+        recording.log_in_map(room(each.name), outline, static=True)
+    walls = list(wall_pieces(house))
+    if walls:
+        boxes = rr.Boxes3D(
+            centers=[wall.center_m for wall in walls],
+            half_sizes=[wall.half_size_m for wall in walls],
+            quaternions=[_turn(wall.yaw_rad) for wall in walls],
+            colors=_WALL_RGB,
+            fill_mode="solid",
+        )
+        recording.log_in_map(WALLS, boxes, static=True)
+    for piece in house.furniture:
+        places = [piece.pose.compose(Pose(part.center)) for part in piece.parts]
+        boxes = rr.Boxes3D(
+            centers=[place.position_m for place in places],
+            half_sizes=[tuple(extent / 2 for extent in part.size) for part in piece.parts],
+            quaternions=[place.orientation for place in places],
+            colors=[part.rgb for part in piece.drawn_parts],
+            fill_mode="solid",
+        )
+        recording.log_in_map(furniture(piece.name), boxes, static=True)
+
+
+def wall_pieces(house: House) -> Iterator[WallPiece]:
+    """The walls of all rooms without the door openings, low enough to see into the rooms."""
+    walls = union_all([room.shape.exterior for room in house.rooms])
+    for door in house.doors:
+        walls = walls.difference(_line(door).buffer(_OPENING_M, cap_style="flat"))
+    for line in getattr(walls, "geoms", [walls]):
+        for (x, y), (u, v) in itertools.pairwise(line.coords):
+            length_m = math.hypot(u - x, v - y)
+            if length_m > _SHORTEST_M:
+                middle = ((x + u) / 2, (y + v) / 2, _SHOWN_M / 2)
+                half = (length_m / 2, _WALL_M / 2, _SHOWN_M / 2)
+                yield WallPiece(middle, half, math.atan2(v - y, u - x))
+
+
+def _line(door: Door) -> LineString:
+    (x, y), half = door.center_m, door.width_m / 2
+    dx, dy = half * math.cos(door.yaw_rad), half * math.sin(door.yaw_rad)
+    return LineString([(x - dx, y - dy), (x + dx, y + dy)])
+
+
+def _turn(yaw_rad: float) -> Quaternion:
+    return Pose.planar(0.0, 0.0, yaw_rad).orientation
+
+
+# Cameras in Rerun: intrinsics in their optical frames, colour pictures as JPEG, depth as PNG.
+
+_PNG_EFFORT = 1
+_MAX_MM = 65534.0
+_MAGIC = {b"\xff\xd8\xff": "image/jpeg", b"\x89PNG": "image/png"}
+
+
+class Cameras:
+    """All cameras of a bag."""
+
+    def __init__(self, recording: Recording, source: Source) -> None:
+        self._recording, self._source = recording, source
+        self._of: dict[str, Camera] = {}
+        for camera in source.cameras:
+            self._of.update((topic, camera) for topic in (camera.rgb, camera.depth, camera.info))
+        self._of.pop("", None)
+        self.topics = tuple(self._of)
+        self._lenses: dict[Camera, tuple[object, ...]] = {}
+        self._planes: dict[str, str] = {}
+
+    def add(self, message: Received) -> None:
+        """Takes a picture or a camera_info.
+
+        Raises:
+            FileError: if a picture cannot be read.
+        """
+        camera = self._of[message.topic]
+        try:
+            if message.topic == camera.rgb:
+                self._add_rgb(camera, message.content)
+            elif message.topic == camera.depth:
+                self._add_depth(camera, message.content)
+            else:
+                self._add_lens(camera, message.content)
+        except PlannerError as error:
+            where = f"{message.topic} at {message.world_s:.3f} s"
+            raise FileError(self._source.folder, where, str(error)) from None
+
+    def _add_lens(self, source: Camera, content: Any) -> None:
+        import rerun as rr
+
+        matrix = tuple(float(value) for value in content.k)
+        frame = str(content.header.frame_id)
+        lens = (matrix, int(content.width), int(content.height), frame)
+        if self._lenses.get(source) == lens or not matrix[0] > 0 or not frame:
+            return
+        self._lenses[source] = lens
+        pinhole = rr.Pinhole(
+            image_from_camera=np.reshape(matrix, (3, 3)),
+            resolution=[int(content.width), int(content.height)],
+            camera_xyz=rr.ViewCoordinates.RDF,
+            parent_frame=frame,
+            child_frame=_plane(frame),
+            image_plane_distance=0.4,
+        )
+        self._recording.log(camera(source.agent, source.name), pinhole)
+
+    def _add_rgb(self, camera: Camera, content: Any) -> None:
+        import rerun as rr
+
+        blob, media_type = _jpeg(content)
+        path = rgb(camera.agent, camera.name)
+        self._place(path, content)
+        self._recording.log(path, rr.EncodedImage(contents=blob, media_type=media_type))
+
+    def _add_depth(self, camera: Camera, content: Any) -> None:
+        import cv2
+        import rerun as rr
+
+        millimetres = np.minimum(np.rint(decode_depth(content) * 1000), _MAX_MM).astype(np.uint16)
+        _, data = cv2.imencode(".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, _PNG_EFFORT])
+        path = depth(camera.agent, camera.name)
+        self._place(path, content)
+        picture = rr.EncodedDepthImage(data.tobytes(), media_type="image/png", meter=1000.0)
+        self._recording.log(path, picture)
+
+    def _place(self, path: str, content: Any) -> None:
+        """Logs the image plane of the picture's frame."""
+        import rerun as rr
+
+        frame = str(content.header.frame_id)
+        if frame and self._planes.get(path) != frame:
+            self._planes[path] = frame
+            self._recording.log(path, rr.CoordinateFrame(_plane(frame)))
+
+
+def _plane(frame: str) -> str:
+    # The name used by Rerun's own reader of bags, which puts intrinsics and pictures into two
+    # frames.
+    return f"{frame}_image_plane"
+
+
+def _jpeg(content: Any) -> tuple[bytes, str]:
+    """A colour picture as recorded if that is a JPEG or PNG, else as a JPEG."""
+    if hasattr(content, "format"):
+        data = bytes(content.data)
+        for magic, media_type in _MAGIC.items():
+            if data.startswith(magic):
+                return data, media_type
+    return encode_colour(decode_colour(content)), "image/jpeg"

@@ -1,4 +1,4 @@
-"""`planner replay BAG` over ROS: checks who else publishes, then publishes the bag."""
+"""Publishers of a bag's topics: recorded bytes with the recorded quality of service."""
 
 from __future__ import annotations
 
@@ -6,44 +6,289 @@ import os
 import signal
 import sys
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import FrameType
+from typing import Any
 
 import rclpy
+from builtin_interfaces.msg import Time
+from rclpy.duration import Duration
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
+from rclpy.publisher import Publisher
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
+from rosgraph_msgs.msg import Clock
 
 from planner.network import confine
 from planner.replay.bag import Bag, TopicInfo
-from planner.replay.player.controls import KEYS, Keyboard, terminal_controls
-from planner.replay.player.cues import Cue, passes
-from planner.replay.player.display import Display, clock_text
-from planner.replay.player.layouts import is_type_name, same_layout
-from planner.replay.player.options import ClockMode, PlayOptions, chosen_topics, span_of
-from planner.replay.player.player import Player
-from planner.replay.player.publishers.node import (
-    ACKNOWLEDGE_S,
-    ACKNOWLEDGE_UNPACED_S,
-    BagPublishers,
-    Outgoing,
-)
-from planner.replay.player.raw_pictures import (
+from planner.replay.player.cues import (
+    CLOCK,
     COMPRESSED_IMAGE,
     IMAGE,
+    TF_STATIC,
+    Cue,
+    ReadAhead,
+    passes,
     raw_topics,
     with_raw_pictures,
 )
-from planner.replay.player.read_ahead import ReadAhead
-from planner.replay.player.recorded_qos import recorded_qos
-from planner.replay.player.timeline import Timeline
-from planner.ros import compressed_pictures
-from planner.ros.definitions import definition, message_class
+from planner.replay.player.options import (
+    ClockMode,
+    PlayOptions,
+    RecordedQos,
+    chosen_topics,
+    is_type_name,
+    recorded_qos,
+    same_layout,
+    span_of,
+)
+from planner.replay.player.player import (
+    KEYS,
+    Display,
+    Keyboard,
+    Player,
+    Timeline,
+    clock_text,
+    terminal_controls,
+)
+from planner.ros import conversions, qos
 from planner.ros.domain_lock import DomainLock, domain_id
+from planner.ros.qos import definition, message_class
 from planner.world.errors import PlannerError
-from planner.world.freed_memory import keep_freed_memory
+from planner.world.process_resources import keep_freed_memory
+
+# Publishers of a bag's topics: recorded bytes with the recorded quality of service.
+
+# Bags do not record the depth of a publisher's history, as DDS does not announce it. For a latched
+# topic a few, as in `ros2 bag play`: late joiners request one, and get the last. For a latched
+# stream and for pictures, enough to notice missing acknowledgements before messages are dropped.
+_DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED = 1000, 50, 10
+_DEPTHS_BY_NAME = {TF_STATIC: 100, "/world/state": 1000}
+_LARGE = {
+    "sensor_msgs/msg/Image",
+    "sensor_msgs/msg/CompressedImage",
+    "sensor_msgs/msg/PointCloud2",
+}
+# Waits for readers that have not acknowledged what is in the history: a late message is better than
+# a lost one, but one reader must not hold up all the others.
+ACKNOWLEDGE_S, ACKNOWLEDGE_UNPACED_S = 0.02, 1.0
+# After this many messages, acknowledgements are checked without waiting.
+_LOOK_AFTER = 10
+_AT_ONCE = Duration(seconds=0)
+# A slow reader is not waited for again before this time has passed.
+_SLOW_READER_S = 1.0
+# Longest time between two checks of acknowledgements. What was kept for longer has arrived or is
+# not needed, even if the last message was never acknowledged.
+_ASKED_EVERY_S = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Outgoing:
+    """A topic that is published.
+
+    Attributes:
+        name: to publish under.
+        type_name: such as `sensor_msgs/msg/Image`.
+        kind: its class.
+        qos: as in the bag.
+    """
+
+    name: str
+    type_name: str
+    kind: Any
+    qos: RecordedQos
+
+
+class BagPublishers:
+    """Publishes a bag's messages; a `CueSink` of the player.
+
+    Attributes:
+        lost: messages that the middleware refused.
+        slow: names of topics whose readers did not keep up.
+        damaged: requested raw pictures that cannot be decompressed.
+    """
+
+    def __init__(
+        self,
+        node: Node,
+        topics: Mapping[str, Outgoing],
+        pictures: Mapping[str, Outgoing],
+        *,
+        make_clock: bool,
+        acknowledge_s: float = ACKNOWLEDGE_S,
+    ) -> None:
+        """Advertises all topics.
+
+        Args:
+            node: publishes them.
+            topics: by their names in the bag.
+            pictures: topics of raw pictures by the names of their compressed topics.
+            make_clock: whether `tick` publishes `/clock`.
+            acknowledge_s: how long a slow reader is waited for.
+        """
+        self._writers = {
+            topic: _Writer(node, outgoing, acknowledge_s) for topic, outgoing in topics.items()
+        }
+        self._raw = {
+            topic: _Writer(node, outgoing, acknowledge_s) for topic, outgoing in pictures.items()
+        }
+        self._clock: Publisher[Clock] | None = None
+        if make_clock:
+            self._clock = node.create_publisher(Clock, CLOCK, qos.CLOCK)
+        self.damaged = 0
+        self._clock_message: bytes | None = None
+
+    def send(self, cue: Cue) -> None:
+        """Publishes a message of the bag."""
+        writer = self._writers.get(cue.topic)
+        if writer is not None:
+            writer.send(cue.data)
+        if cue.topic == CLOCK:
+            self._clock_message = cue.data
+        elif self.wants_raw(cue.topic):
+            self._send_raw(cue)
+
+    def wants_raw(self, topic: str) -> bool:
+        """Whether the raw form of a compressed topic has subscribers."""
+        writer = self._raw.get(topic)
+        return writer is not None and writer.publisher.get_subscription_count() > 0
+
+    def _send_raw(self, cue: Cue) -> None:
+        try:
+            # A new subscriber may appear before the pictures decompressed ahead for it.
+            data = cue.raw or conversions.raw(cue.data)
+        except PlannerError:
+            self.damaged += 1
+            return
+        self._raw[cue.topic].send(data)
+
+    def tick(self, stamp_ns: int) -> None:
+        """Publishes a generated clock."""
+        if self._clock is None:
+            return
+        seconds, nanoseconds = divmod(stamp_ns, 1_000_000_000)
+        self._clock_message = serialize_message(Clock(clock=Time(sec=seconds, nanosec=nanoseconds)))
+        self._publish_clock(self._clock, self._clock_message)
+
+    def repeat_clock(self) -> None:
+        """Publishes the last clock again, the bag's or a generated one."""
+        if self._clock_message is None:
+            return
+        if self._clock is not None:
+            self._publish_clock(self._clock, self._clock_message)
+        elif CLOCK in self._writers:
+            self._writers[CLOCK].send(self._clock_message)
+
+    @property
+    def _all(self) -> list[_Writer]:
+        return [*self._writers.values(), *self._raw.values()]
+
+    @property
+    def subscribers(self) -> int:
+        """Number of subscriptions to all topics."""
+        return sum(writer.publisher.get_subscription_count() for writer in self._all)
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the published topics."""
+        names = [writer.name for writer in self._all]
+        return [*names, CLOCK] if self._clock else names
+
+    @property
+    def lost(self) -> int:
+        """Messages that the middleware refused."""
+        return sum(writer.lost for writer in self._all)
+
+    @property
+    def slow(self) -> list[str]:
+        """Topics with a reader that did not keep up."""
+        return [writer.name for writer in self._all if writer.is_slow]
+
+    def finish(self, timeout_s: float) -> list[str]:
+        """Waits until readers have acknowledged everything; returns topics where some have not."""
+        deadline_s = time.monotonic() + timeout_s
+        return list(self._unacknowledged(deadline_s))
+
+    def _unacknowledged(self, deadline_s: float) -> Iterator[str]:
+        for writer in self._all:
+            left_s = max(deadline_s - time.monotonic(), 0.0)
+            if not writer.publisher.wait_for_all_acked(Duration(seconds=left_s)):
+                yield writer.name
+
+    def _publish_clock(self, publisher: Publisher[Clock], data: bytes) -> None:
+        # Refused only by a middleware that shuts down; the next one has the time anyway.
+        try:
+            publisher.publish(data)
+        except rclpy_implementation.RCLError:
+            return
+
+
+class _Writer:
+    """One topic."""
+
+    def __init__(self, node: Node, outgoing: Outgoing, acknowledge_s: float) -> None:
+        profile = _profile(outgoing)
+        self.name = outgoing.name
+        self.publisher: Publisher[Any] = node.create_publisher(
+            outgoing.kind, outgoing.name, profile
+        )
+        self.lost = 0
+        self.is_slow = False
+        self._reliable = outgoing.qos.reliable
+        self._kept = profile.depth
+        self._acknowledge = Duration(seconds=acknowledge_s)
+        # Number of messages sent since everything was last known to have arrived.
+        self._open = 0
+        self._impatient_until_s = 0.0
+        self._sent_s: deque[float] = deque(maxlen=profile.depth)
+
+    def send(self, data: bytes) -> None:
+        if self._reliable and self._open >= min(self._kept, _LOOK_AFTER):
+            self._count_subscribers()
+        try:
+            self.publisher.publish(data)
+        except rclpy_implementation.RCLError:
+            # A reliable writer refuses if its readers do not keep up.
+            self.lost += 1
+        self._open += 1
+        self._sent_s.append(time.monotonic())
+
+    def _count_subscribers(self) -> None:
+        """Checks acknowledgements; waits if the next message would drop an unacknowledged one."""
+        if self.publisher.wait_for_all_acked(_AT_ONCE):
+            self._open = 0
+        elif self._open >= self._kept and time.monotonic() >= self._impatient_until_s:
+            self._open = 0
+            if time.monotonic() - self._sent_s[0] >= _ASKED_EVERY_S:
+                return
+            if not self.publisher.wait_for_all_acked(self._acknowledge):
+                self.is_slow = True
+                self._impatient_until_s = time.monotonic() + _SLOW_READER_S
+
+
+def _profile(outgoing: Outgoing) -> QoSProfile:
+    recorded = outgoing.qos
+    if recorded.latched:
+        depth = _DEPTHS_BY_NAME.get(outgoing.name, _DEPTH_OF_LATCHED)
+    else:
+        depth = _DEPTH_OF_LARGE if outgoing.type_name in _LARGE else _DEPTH
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=(
+            ReliabilityPolicy.RELIABLE if recorded.reliable else ReliabilityPolicy.BEST_EFFORT
+        ),
+        durability=(
+            DurabilityPolicy.TRANSIENT_LOCAL if recorded.latched else DurabilityPolicy.VOLATILE
+        ),
+    )
+
 
 NAME = "replay"
 # Published by every node, or meant for several publishers.
@@ -115,7 +360,7 @@ def play(bag: Bag, options: PlayOptions) -> int:
 def _read_ahead(cues: Iterator[Cue], publishers: BagPublishers) -> Iterator[ReadAhead]:
     """Reads far ahead; decompresses pictures shortly ahead, when their subscribers are known."""
     with closing(ReadAhead(cues)) as packed:
-        raw = with_raw_pictures(iter(packed), publishers.wants_raw, compressed_pictures.raw)
+        raw = with_raw_pictures(iter(packed), publishers.wants_raw, conversions.raw)
         ahead = ReadAhead(raw, max_cues=_UNPACKED_CUES)
         try:
             yield ahead

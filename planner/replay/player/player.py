@@ -1,15 +1,229 @@
-"""Plays a bag: sends each message at its time, and handles controls meanwhile."""
+"""Plays a bag: sends each message at its time, with keyboard controls and terminal output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+import math
+import os
+import select
+import sys
+import termios
+import time
+import tty
+from array import array
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Protocol
+from enum import Enum, auto
+from typing import Protocol, TextIO
 
-from planner.replay.player.controls import Control, Controls
-from planner.replay.player.cues import Cue, CueKind
-from planner.replay.player.lateness import Lateness
-from planner.replay.player.timeline import Timeline
+from planner.replay.player.cues import Cue, CueKind, Span
+
+# The current time in a bag: a clock that can be paused, sped up and set.
+
+MIN_RATE, MAX_RATE = 0.1, 100.0
+# The rates that the keys + and - step through.
+_STEPS = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+class Timeline:
+    """Maps a steady clock to the time of a bag, both in nanoseconds.
+
+    Attributes:
+        rate: seconds of the bag per second; None = as fast as possible.
+        paused: whether the time of the bag stands still.
+    """
+
+    def __init__(
+        self, clock: Callable[[], int], rate: float | None = 1.0, *, paused: bool = False
+    ) -> None:
+        """Starts at 0; `jump` sets the time at which playback starts."""
+        self._clock = clock
+        self.rate = rate
+        self.paused = paused
+        self._bag_ns = 0
+        self._since_ns = clock()
+
+    @property
+    def now_ns(self) -> int:
+        """The time of the bag; without a rate that of the last `jump`."""
+        if self.paused or self.rate is None:
+            return self._bag_ns
+        return self._bag_ns + round((self._clock() - self._since_ns) * self.rate)
+
+    def wait_s(self, stamp_ns: int) -> float:
+        """Seconds of the steady clock until a time of the bag; negative if it is past.
+
+        Infinite while paused.
+        """
+        if self.paused:
+            return float("inf")
+        if self.rate is None:
+            return 0.0
+        # Subtract first: a float cannot represent nanoseconds since the epoch.
+        until_ns = (stamp_ns - self._bag_ns) / self.rate - (self._clock() - self._since_ns)
+        return until_ns / 1e9
+
+    def jump(self, stamp_ns: int) -> None:
+        """Sets the time of the bag."""
+        self._bag_ns, self._since_ns = stamp_ns, self._clock()
+
+    def pause(self) -> None:
+        """Stops the time."""
+        self.jump(self.now_ns)
+        self.paused = True
+
+    def resume(self) -> None:
+        """Resumes it."""
+        if self.paused:
+            self.jump(self._bag_ns)
+            self.paused = False
+
+    def faster(self) -> None:
+        """Steps to the next higher rate, at most 100; no effect without a rate."""
+        if self.rate is not None:
+            rate = self.rate
+            self._set_rate(next((step for step in _STEPS if step > rate * 1.001), MAX_RATE))
+
+    def slower(self) -> None:
+        """Steps to the next lower rate, at least 0.1."""
+        rate = float("inf") if self.rate is None else self.rate
+        self._set_rate(next((s for s in reversed(_STEPS) if s < rate * 0.999), MIN_RATE))
+
+    def _set_rate(self, rate: float) -> None:
+        self.jump(self.now_ns)
+        self.rate = rate
+
+
+# How late messages are sent.
+
+
+class Lateness:
+    """A histogram of delays in steps of 0.1 ms up to two seconds."""
+
+    _STEP_S, _STEPS = 1e-4, 20_000
+
+    def __init__(self) -> None:
+        self._counts = array("q", bytes(8 * (self._STEPS + 1)))
+        self.count = 0
+        self.max_s = 0.0
+
+    def add(self, late_s: float) -> None:
+        """Counts a message; an early one as on time."""
+        step = min(math.ceil(max(late_s, 0.0) / self._STEP_S), self._STEPS)
+        self._counts[step] += 1
+        self.count += 1
+        self.max_s = max(self.max_s, late_s)
+
+    def quantile_s(self, share: float) -> float:
+        """The delay that this share of the messages did not exceed, rounded up to a step."""
+        rank, found = share * self.count, 0
+        for step, count in enumerate(self._counts):
+            found += count
+            if found >= rank:
+                return min(step * self._STEP_S, self.max_s)
+        return self.max_s
+
+
+# Keyboard controls during playback, and waiting for them.
+
+
+class Control(Enum):
+    """The action of a key."""
+
+    PAUSE = auto()  # or resume
+    STEP = auto()  # to the next message
+    PICTURE = auto()  # to the next picture of a camera
+    FASTER = auto()
+    SLOWER = auto()
+    END = auto()
+
+
+KEYS = "space: pause, s or right: next message, .: next picture, + and -: rate, q: end"
+_KEYS = {
+    b" ": Control.PAUSE,
+    b"s": Control.STEP,
+    b"\x1b[C": Control.STEP,
+    b"\x1bOC": Control.STEP,
+    b".": Control.PICTURE,
+    b"+": Control.FASTER,
+    b"=": Control.FASTER,
+    b"-": Control.SLOWER,
+    b"_": Control.SLOWER,
+    b"q": Control.END,
+    # Ctrl-D, as in a shell.
+    b"\x04": Control.END,
+}
+_ESCAPE = 0x1B
+
+
+class Controls(Protocol):
+    """A source of controls."""
+
+    def wait(self, seconds: float) -> tuple[Control, ...]:
+        """Waits; returns early with any controls."""
+        ...
+
+
+class NoControls:
+    """No controls: standard input is not a terminal."""
+
+    def wait(self, seconds: float) -> tuple[Control, ...]:
+        """Waits."""
+        if seconds > 0:
+            time.sleep(seconds)
+        return ()
+
+
+class Keyboard:
+    """The keys of a terminal."""
+
+    def __init__(self, descriptor: int) -> None:
+        """Reads from a terminal that passes on each key at once."""
+        self._descriptor = descriptor
+
+    def wait(self, seconds: float) -> tuple[Control, ...]:
+        """Waits for a key."""
+        readable, _, _ = select.select([self._descriptor], [], [], max(seconds, 0.0))
+        if not readable:
+            return ()
+        pressed = os.read(self._descriptor, 64)
+        # End of file: the terminal is gone.
+        return controls_of(pressed) if pressed else (Control.END,)
+
+
+def controls_of(pressed: bytes) -> tuple[Control, ...]:
+    """The controls for the bytes of some keys; other keys are ignored."""
+    found = []
+    at = 0
+    while at < len(pressed):
+        # Arrow keys are three bytes.
+        length = 3 if pressed[at] == _ESCAPE else 1
+        control = _KEYS.get(pressed[at : at + length])
+        if control is not None:
+            found.append(control)
+        at += length
+    return tuple(found)
+
+
+@contextmanager
+def terminal_controls() -> Iterator[Controls]:
+    """The keys of standard input if that is a terminal, whose mode is restored afterwards."""
+    try:
+        descriptor = sys.stdin.fileno()
+        before = termios.tcgetattr(descriptor)
+    except (AttributeError, OSError, ValueError, termios.error):
+        yield NoControls()
+        return
+    if os.tcgetpgrp(descriptor) != os.getpgrp():
+        # In the background, reading keys would stop this process.
+        yield NoControls()
+        return
+    tty.setcbreak(descriptor)
+    try:
+        yield Keyboard(descriptor)
+    finally:
+        termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
 
 # Longest time between two polls of the controls, and between two status lines.
 CONTROL_POLL_S = 0.2
@@ -264,3 +478,76 @@ class Player:
                 timeline.slower()
             case Control.END:
                 self._ended = True
+
+
+# Terminal output during playback: lines, and a status line on a terminal.
+
+_REFRESH_S = 0.2
+_BAR_CHARS = 24
+_CLEAR = "\r\x1b[K"
+
+
+class Display:
+    """Writes to one stream; the status line only if that is a terminal."""
+
+    def __init__(self, out: TextIO, span: Span, timeline: Timeline, *, loop: bool) -> None:
+        """Starts empty.
+
+        Args:
+            out: the stream.
+            span: the part being played.
+            timeline: the current time.
+            loop: whether passes are counted.
+        """
+        self._out = out
+        self._span = span
+        self._timeline = timeline
+        self._loop = loop
+        self._live = out.isatty()
+        self._drawn_s = float("-inf")
+
+    def print_line(self, line: str) -> None:
+        """Writes a line."""
+        clear = _CLEAR if self._live else ""
+        self._out.write(f"{clear}{printable(line)}\n")
+        self._out.flush()
+        self._drawn_s = float("-inf")
+
+    def show(self, progress: Progress) -> None:
+        """Draws the progress, a few times a second."""
+        now_s = time.monotonic()
+        if self._live and now_s - self._drawn_s >= _REFRESH_S:
+            self._drawn_s = now_s
+            self._out.write(_CLEAR + self.status(progress))
+            self._out.flush()
+
+    def clear(self) -> None:
+        """Removes the status line."""
+        if self._live:
+            self._out.write(_CLEAR)
+            self._out.flush()
+
+    def status(self, progress: Progress) -> str:
+        """The status line."""
+        length_ns = max(self._span.end_ns - self._span.start_ns, 1)
+        done_ns = min(max(progress.stamp_ns - self._span.start_ns, 0), length_ns)
+        filled = round(_BAR_CHARS * done_ns / length_ns)
+        bar = "#" * filled + "." * (_BAR_CHARS - filled)
+        rate = self._timeline.rate
+        how = "paused" if self._timeline.paused else "x max" if rate is None else f"x {rate:g}"
+        turn = f"  pass {progress.passes}" if self._loop else ""
+        return (
+            f"[{bar}] {clock_text(done_ns)} of {clock_text(length_ns)}  {how}{turn}  "
+            f"{progress.messages} messages"
+        )
+
+
+def clock_text(nanoseconds: int) -> str:
+    """Minutes, seconds and tenths."""
+    tenths = nanoseconds // 100_000_000
+    return f"{tenths // 600}:{tenths % 600 // 10:02d}.{tenths % 10}"
+
+
+def printable(text: str) -> str:
+    """Text of a bag without control characters."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

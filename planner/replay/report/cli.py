@@ -1,27 +1,78 @@
-"""`planner report BAG [BAG...]`: one HTML page, report.json and tables about one or more bags.
-
-Exit status: 0 if all bags were read, whatever their verdicts; 2 if one could not be read.
-"""
+"""What a run's model calls cost, by the prices that the user gives."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TextIO
 
-from planner.models.price_table import read_prices
-from planner.replay.definitions import printable
+from planner.models.ledger import PriceTable, read_prices
 from planner.replay.judging import recordings
 from planner.replay.report.collect import Collected, collect
 from planner.replay.report.comparison import compare
-from planner.replay.report.cost import priced
 from planner.replay.report.document import BagReport, Level, Report
 from planner.replay.report.page import page_html, report_json
-from planner.replay.report.progress_bar import ProgressBar
 from planner.replay.report.tables import has_parquet, tables_of, write_csv, write_parquet
+from planner.replay.storage import printable
 from planner.world.errors import FileError, PlannerError
-from planner.world.freed_memory import keep_freed_memory
+from planner.world.process_resources import keep_freed_memory
+
+# What a run's model calls cost, by the prices that the user gives.
+
+
+def priced(report: BagReport, prices: PriceTable | None) -> BagReport:
+    """The report with the cost of each call; as it is without prices."""
+    if prices is None:
+        return report
+    calls = tuple(
+        replace(
+            call,
+            cost=prices.cost(call.model, call.prompt_tokens, call.cached_tokens, call.reply_tokens),
+        )
+        for call in report.model_calls
+    )
+    return replace(report, model_calls=calls, currency=prices.currency)
+
+
+# A progress bar for reading long bags; silent unless on a terminal.
+
+_CELLS = 30
+# Seconds until a bar appears, and between updates.
+_AFTER_S, _EVERY_S = 0.7, 0.1
+
+
+class ProgressBar:
+    """Shows progress on a terminal."""
+
+    def __init__(self, title: str, stream: TextIO = sys.stderr) -> None:
+        """Takes the title, printable text."""
+        self._title = title
+        self._stream = stream
+        self._begun_s = self._shown_s = time.monotonic()
+        self._shown = False
+
+    def show(self, share: float) -> None:
+        """Shows the completed share, 0 to 1."""
+        now_s = time.monotonic()
+        if not self._stream.isatty() or now_s - self._begun_s < _AFTER_S:
+            return
+        if now_s - self._shown_s < _EVERY_S:
+            return
+        self._shown_s, self._shown = now_s, True
+        done = round(min(max(share, 0.0), 1.0) * _CELLS)
+        self._stream.write(f"\r{self._title} [{'#' * done}{'.' * (_CELLS - done)}] {share:4.0%}")
+        self._stream.flush()
+
+    def end(self) -> None:
+        """Clears the line."""
+        if self._shown:
+            self._stream.write("\r\x1b[2K")
+            self._stream.flush()
+
 
 PAGE, DOCUMENT, TABLES = "report.html", "report.json", "tables"
 # All pictures of a page together, before base64, which adds a third.

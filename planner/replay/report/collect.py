@@ -1,30 +1,410 @@
-"""Makes the report of one bag."""
+"""Makes the report of one bag, from its topics, task, house and settings."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from typing import Any
 
 from planner.evaluation.trace import EpisodeTrace
-from planner.replay.bag import Bag
+from planner.replay.bag import WORLD_INFO, Bag, impossible_text
+from planner.replay.report import calls, messages, pictures, verdicts
 from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
-from planner.replay.report import faults, memory, verdicts
-from planner.replay.report.about import facts_of, instructions_of, notices_of, subtasks_of
-from planner.replay.report.clock import WorldClock
+from planner.replay.report import scan as faults
+from planner.replay.report import verdicts as memory
+from planner.replay.report.calls import work_of
+from planner.replay.report.document import Instruction, Level, Notice, Subtasks, Verdicts
 from planner.replay.report.floor_plan import floor_plan_of
-from planner.replay.report.frames import PathPoint, thinned
-from planner.replay.report.messages import Answer, Judgement, MemoryEdits, MemoryState, SkillEnd
+from planner.replay.report.messages import (
+    Answer,
+    InstructionState,
+    Judgement,
+    MemoryEdits,
+    MemoryState,
+    SkillEnd,
+    WorldFacts,
+)
 from planner.replay.report.pictures import pictures_of
-from planner.replay.report.scan import Scanned, scan
-from planner.replay.report.sources import Sources, agents_of
-from planner.replay.report.task_settings import find_task, settings_of
-from planner.replay.report.topics import missed_messages, topics_of
-from planner.replay.report.work import work_of
-from planner.world.errors import FileError
+from planner.replay.report.scan import Plan, Scanned, TakeBytes, missed_messages, scan, topics_of
+from planner.replay.report.tracks import (
+    ClockAnchors,
+    FrameTree,
+    PathPoint,
+    TrueWorld,
+    WorldClock,
+    thinned,
+)
+from planner.replay.states import STATES, StateReader
+from planner.replay.storage import Gap
+from planner.replay.task import task_of
+from planner.world.episode import Episode
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_json, parse_yaml
+from planner.world.house import House
+from planner.world.house_checks import load_shipped_house
+
+# The house, task and settings of a bag.
+
+_PARAMETERS = "parameters.yaml"
+_RECORDS = ("planner.start", "planner.recording")
+# Keys of recorder metadata that describe the software rather than one recording.
+_VERSIONS = ("version", "ros_distro", "python", "platform", "packages", "images", "image_hz")
+_MAX_SETTINGS = 5000
+_MAX_SETTING_CHARS = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The house and the episode of a bag; None if neither the bag nor the machine has it.
+
+    `reason`: why something is missing; "" if nothing is.
+    """
+
+    house: House | None
+    episode: Episode | None
+    reason: str = ""
+
+
+def find_task(bag: Bag, episode_id: str, house: str) -> Task:
+    """Finds the house and the episode: in the bag, else among the shipped ones, by name."""
+    if not house and not episode_id:
+        return Task(None, None, "the bag names no house")
+    try:
+        episode, found = task_of(bag, episode_id, house)
+    except PlannerError as error:
+        reason = str(error).replace(str(bag.folder), bag.folder.name)
+    else:
+        # The shipped episode of that name may have another house.
+        if not house or found.name == house:
+            return Task(found, episode)
+        reason = f"the shipped episode {episode_id} is of another house"
+    try:
+        return Task(load_shipped_house(house), None, reason)
+    except PlannerError:
+        return Task(None, None, reason)
+
+
+def settings_of(bag: Bag) -> dict[str, str]:
+    """Versions, and the nodes' parameters as "node.parameter", at the time of recording.
+
+    Raises:
+        FileError: if the bag cannot be read.
+    """
+    found: dict[str, str] = {}
+    for name in _RECORDS:
+        record = bag.metadata.get(name, {})
+        _flatten({key: _parsed(record[key]) for key in _VERSIONS if key in record}, "", found)
+    text = bag.attachments().get(_PARAMETERS)
+    if text is not None:
+        try:
+            _flatten(parse_yaml(text.decode("utf-8"), _PARAMETERS), "", found)
+        except (FileError, ValueError):
+            found[_PARAMETERS] = "cannot be read"
+    return dict(sorted(found.items()))
+
+
+def _parsed(text: str) -> object:
+    if not text.startswith("{"):
+        return text
+    try:
+        return parse_json(text, "")
+    except FileError:
+        return text
+
+
+def _flatten(value: object, name: str, into: dict[str, str]) -> None:
+    if len(into) >= _MAX_SETTINGS:
+        return
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            word = str(key).strip("/")
+            # ROS parameter files have a node's parameters below this key.
+            below = name if word == "ros__parameters" else f"{name}.{word}".strip(".")
+            _flatten(inner, below, into)
+        return
+    text = value if isinstance(value, str) else json.dumps(value, default=str)
+    into[name[:_MAX_SETTING_CHARS]] = text[:_MAX_SETTING_CHARS]
+
+
+# Which topics of a bag a report reads, and whether by byte offsets or by fields.
+
+INSTRUCTIONS = "/instruct/status"
+_AGENT_TOPIC = re.compile(
+    r"/([A-Za-z0-9_]+)/(?:odometry|joint_states|battery_state|gripper_state|safety/.*"
+    r"|camera/.*|depth_registered/.*)"
+)
+_CAMERA = re.compile(r"/([A-Za-z0-9_]+)/camera/hand/image(?:/compressed)?")
+# Maximum number of states of the world and of messages of /tf that are read.
+_MAX_STATES, _MAX_FRAMES = 4000, 12_000
+# 150 pictures show an hour every 24 s.
+_MAX_PICTURES, _PICTURE_BYTES = 150, 14_000
+# Topics stamped with the world's clock, best first, and the stamp's offset.
+_CLOCKS = (("/clock", 4), (STATES, 4), ("/tf", 8))
+_FIELDS: Mapping[str, Callable[[Any], object]] = {
+    calls.RESULTS: messages.skill_end,
+    calls.DECISIONS: messages.answer,
+    verdicts.PROGRESS: messages.judgement,
+    verdicts.RESULT: messages.judgement,
+    memory.SNAPSHOTS: messages.memory_state,
+    memory.UPDATES: messages.memory_edits,
+    faults.DIAGNOSTICS: messages.statuses,
+    faults.LOG: messages.log_line,
+    INSTRUCTIONS: messages.instruction_state,
+    WORLD_INFO: messages.world_facts,
+}
+
+
+@dataclass(slots=True)
+class Sources:
+    """The readers of a bag's bytes.
+
+    Attributes:
+        clocks: the stamps of topics, by name.
+        frames: the frame tree.
+        world: the true world; None if the bag has no readable states.
+        states: the reader of the states, or None.
+        cameras: one for each agent with pictures.
+    """
+
+    clocks: Mapping[str, ClockAnchors]
+    frames: FrameTree
+    world: TrueWorld | None
+    states: StateReader | None
+    cameras: Sequence[pictures.Camera]
+
+    @staticmethod
+    def of(bag: Bag, picture_bytes: int) -> Sources:
+        """Makes readers for the topics of a bag.
+
+        Args:
+            bag: to be read.
+            picture_bytes: limit for all pictures.
+        """
+        # A long bag yields no more than a short one.
+        length_s = (bag.end_ns - bag.start_ns) * 1e-9
+        period_s = max(0.5, length_s / _MAX_STATES)
+        states = _state_reader(bag)
+        return Sources(
+            {topic: ClockAnchors(at) for topic, at in _CLOCKS if topic in bag.topics},
+            FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MAX_FRAMES)),
+            None if states is None else TrueWorld(period_s=period_s),
+            states,
+            _cameras(bag, picture_bytes),
+        )
+
+    def plan(self, bag: Bag) -> Plan:
+        """How to read the bag's topics."""
+        fields = {topic: read for topic, read in _FIELDS.items() if topic in bag.topics}
+        receipts = (topic for topic in bag.topics if topic.endswith(faults.RECEIPTS))
+        return Plan(fields | dict.fromkeys(receipts, messages.status), self._takers())
+
+    def _takers(self) -> dict[str, TakeBytes]:
+        takers: dict[str, list[TakeBytes]] = {}
+        for topic, anchors in self.clocks.items():
+            takers.setdefault(topic, []).append(anchors.take)
+        takers.setdefault("/tf", []).append(self.frames.take)
+        takers.setdefault("/tf_static", []).append(self.frames.take_static)
+        if self.world is not None and self.states is not None:
+            takers.setdefault(STATES, []).append(_state_taker(self.states, self.world))
+        for camera in self.cameras:
+            takers.setdefault(camera.topic, []).append(camera.take)
+        return {topic: _all(several) for topic, several in takers.items()}
+
+    def clock(self, start_ns: int, scanned: Scanned) -> tuple[WorldClock, str]:
+        """The world's clock, and the topic of its stamps, or "receipt"."""
+        later = [
+            (event.received_ns, event.stamp_s)
+            for events in (
+                scanned.of(calls.RESULTS, SkillEnd),
+                scanned.of(verdicts.PROGRESS, Judgement),
+            )
+            for event in events
+            if event.stamp_s is not None
+        ]
+        for topic, _ in _CLOCKS:
+            anchors = self.clocks.get(topic)
+            if anchors is not None and len(anchors.stamps_s) > 1:
+                return WorldClock.extended(start_ns, anchors, later), topic
+        return WorldClock(start_ns), "receipt"
+
+
+def agents_of(topics: Iterable[str]) -> tuple[str, ...]:
+    """The namespaces of the robots in the bag."""
+    matches = (_AGENT_TOPIC.fullmatch(topic) for topic in topics)
+    return tuple(sorted({match[1] for match in matches if match}))
+
+
+def _state_reader(bag: Bag) -> StateReader | None:
+    try:
+        return StateReader(bag) if STATES in bag.topics else None
+    except FileError:
+        return None
+
+
+def _state_taker(reader: StateReader, world: TrueWorld) -> TakeBytes:
+    def take(received_ns: int, data: memoryview) -> None:
+        try:
+            state = reader.read(data)
+        except FileError as error:
+            raise ValueError(str(error)) from None
+        if state is not None:
+            world.take(received_ns, state, reader.changed)
+
+    return take
+
+
+def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
+    found = []
+    for topic, info in sorted(bag.topics.items()):
+        match = _CAMERA.fullmatch(topic)
+        if match and info.type_name in (pictures.RAW, pictures.COMPRESSED):
+            found.append((match[1], info.type_name == pictures.COMPRESSED, topic))
+    # If a camera's pictures were recorded in both forms, use the smaller, compressed ones.
+    chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
+    most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
+    count = max(1, min(_MAX_PICTURES, most))
+    slot_ns = max(1, (bag.end_ns - bag.start_ns) // count)
+    return [
+        pictures.Camera(agent, packed, topic, bag.start_ns, slot_ns)
+        for agent, (packed, topic) in sorted(chosen.items())
+    ]
+
+
+def _all(takers: Sequence[TakeBytes]) -> TakeBytes:
+    if len(takers) == 1:
+        return takers[0]
+
+    def take(received_ns: int, data: memoryview) -> None:
+        for taker in takers:
+            taker(received_ns, data)
+
+    return take
+
+
+# What a bag is about: the task, house and software, and what the reader must know first.
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the bag's topics say about it; "" and None = nothing."""
+
+    instruction: str
+    house: str
+    episode_id: str
+    planner: str
+    model: str
+    backend: str
+    body: str
+    version: str
+    seed: int | None
+    agents: tuple[str, ...]
+
+
+def facts_of(scanned: Scanned, world: TrueWorld | None, settings: Mapping[str, str]) -> Facts:
+    """Collects the facts; the last message of each topic counts."""
+    infos = [e.content for e in scanned.of(WORLD_INFO, WorldFacts)]
+    states = [e.content for e in scanned.of(INSTRUCTIONS, InstructionState)]
+    answers = [e.content for e in scanned.of(calls.DECISIONS, Answer)]
+    judged = [e.content for e in scanned.of(verdicts.PROGRESS, Judgement)]
+    judged += [e.content for e in scanned.of(verdicts.RESULT, Judgement)]
+    info = infos[-1] if infos else None
+    state = states[-1] if states else None
+    answer = answers[-1] if answers else None
+    return Facts(
+        instruction=state.instruction if state else "",
+        house=_first(
+            info.house if info else "", state.house if state else "", world.house if world else ""
+        ),
+        episode_id=_first(
+            info.episode_id if info else "",
+            state.episode_id if state else "",
+            world.episode_id if world else "",
+            judged[-1].episode_id if judged else "",
+        ),
+        planner=_first(state.planner if state else "", answer.planner if answer else ""),
+        model=_first(state.model if state else "", answer.model if answer else ""),
+        backend=info.backend if info else "",
+        body=", ".join(info.bodies) if info else "",
+        version=_first(info.version if info else "", settings.get("version", "")),
+        seed=info.seed if info else None,
+        agents=info.agents if info else (),
+    )
+
+
+def _first(*texts: str) -> str:
+    return next((text for text in texts if text), "")
+
+
+def instructions_of(scanned: Scanned, clock: WorldClock) -> tuple[Instruction, ...]:
+    """The states of instructions, one entry for each change."""
+    found: list[Instruction] = []
+    last: tuple[str, ...] = ()
+    for event in scanned.of(INSTRUCTIONS, InstructionState):
+        said = event.content
+        now = (said.state, said.instruction, said.text, said.question)
+        if now != last:
+            last = now
+            found.append(Instruction(clock.at(event.stamp_s, event.received_ns), *now))
+    return tuple(found)
+
+
+def subtasks_of(scanned: Scanned, clock: WorldClock) -> tuple[Subtasks, ...]:
+    """What a planner with subtasks believed, one entry for each change."""
+    found: list[Subtasks] = []
+    last: tuple[object, ...] = ()
+    for event in scanned.of(INSTRUCTIONS, InstructionState):
+        said = event.content
+        if said.open_subtasks is None:
+            continue
+        now = (said.open_subtasks, said.completed_subtasks, said.team_memory)
+        if now != last:
+            last = now
+            found.append(Subtasks(clock.at(event.stamp_s, event.received_ns), *now))
+    return tuple(found)
+
+
+def notices_of(
+    bag: Bag,
+    judged: Verdicts,
+    scanned: Scanned,
+    missed: Mapping[str, Sequence[Gap]],
+    task: Task,
+) -> tuple[Notice, ...]:
+    """What the reader must know first, the most serious first."""
+    notices = []
+    if bag.is_open:
+        text = "The recording is still in progress: the report covers what was written so far."
+        notices.append(Notice(Level.WARNING, text))
+    elif bag.cut_short:
+        text = "The recording was cut short: the report covers what was written until then."
+        notices.append(Notice(Level.ERROR, text))
+    if bag.impossible:
+        notices.append(Notice(Level.ERROR, f"{impossible_text(bag.impossible)}."))
+    if not bag.message_count:
+        notices.append(Notice(Level.ERROR, "There is no message in the bag."))
+    if judged.agree is False:
+        text = "The verdict by the bag is not the one that was given live."
+        notices.append(Notice(Level.ERROR, text))
+    if missed:
+        count = sum(gap.missing for several in missed.values() for gap in several)
+        text = f"{count} messages of {len(missed)} topics are missing; see the topics."
+        notices.append(Notice(Level.WARNING, text))
+    if scanned.unreadable:
+        text = f"Messages of {len(scanned.unreadable)} topics could not be read; see the faults."
+        notices.append(Notice(Level.WARNING, text))
+    if judged.bag is None:
+        what = "The verdict is the live one alone" if judged.live else "There is no verdict"
+        notices.append(Notice(Level.INFO, f"{what}: {judged.reason}."))
+    if task.house is None:
+        notices.append(Notice(Level.INFO, f"The map has no background: {task.reason}."))
+    return tuple(notices)
+
 
 # Bags with more messages than this are evaluated in a process of its own, in parallel.
 _LONG = 100_000

@@ -1,6 +1,6 @@
 """The records of a report: report.json, version 1 (docs/schema/report.schema.json).
 
-Times `t_s` are seconds of the world's clock since the run began (`planner.replay.report.clock`),
+Times `t_s` are seconds of the world's clock since the run began (`planner.replay.report.tracks`),
 positions metres in the frame `map`. None means that the bag does not say.
 """
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.houses.door_leaf import door_leaf
-from planner.houses.label_layout import Label, LabelLayout
+from planner.houses.label_layout import Label, LabelLayout, door_leaf
 from planner.replay.report.document import (
     FloorPlan,
     PlanDoor,

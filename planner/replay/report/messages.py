@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-from planner.evaluation.task_start import verdict_steps
+from planner.evaluation.perceived import verdict_steps
 from planner.memory.wording import read_description
 from planner.replay.live import criteria_of
 from planner.replay.report.document import Level

@@ -11,8 +11,10 @@ import base64
 import hashlib
 import json
 import re
+import sys
 from collections.abc import Sequence
 from importlib import resources
+from pathlib import Path
 from typing import Any, TypedDict
 
 from pydantic import TypeAdapter
@@ -164,3 +166,20 @@ def _shared(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
+
+
+# The JSON Schema of report.json, published in docs/schema/.
+#
+# `python -m planner.replay.report.page docs/schema` rewrites it.
+
+SCHEMA_NAME = "report.schema.json"
+
+
+def schema_text() -> str:
+    """The file's text."""
+    schema = {"title": "A report of one or more bags", **report_schema()}
+    return json.dumps(schema, indent=2, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    (Path(sys.argv[1]) / SCHEMA_NAME).write_text(schema_text(), encoding="utf-8")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from PIL import Image, UnidentifiedImageError
 
-from planner.replay.report.clock import WorldClock, stamp_in
 from planner.replay.report.document import Picture
+from planner.replay.report.tracks import WorldClock, stamp_in
 
 RAW = "sensor_msgs/msg/Image"
 COMPRESSED = "sensor_msgs/msg/CompressedImage"

@@ -11,22 +11,24 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.replay.bag import Bag
-from planner.replay.definitions import printable
-from planner.replay.through.evaluator import replay_evaluator
-from planner.replay.through.evaluator_findings import evaluator_findings
+from planner.replay.storage import printable
+from planner.replay.through.evaluator import evaluator_findings, replay_evaluator
 from planner.replay.through.memory import replay_memory
 from planner.replay.through.memory_findings import memory_findings
 from planner.replay.through.planner_findings import planner_findings
 from planner.replay.through.planning import replay_planner
-from planner.replay.through.progress import Progress
 from planner.replay.through.recorded import Recorded
 from planner.replay.through.request import (
+    DIFFERENCES,
+    SUMMARY,
     EvaluatorRequest,
+    Findings,
     MemoryRequest,
+    Progress,
     Request,
     read_request,
+    save,
 )
-from planner.replay.through.result import DIFFERENCES, SUMMARY, Findings, save
 from planner.world.errors import FileError, PlannerError
 
 

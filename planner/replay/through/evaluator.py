@@ -1,23 +1,21 @@
-"""Runs the evaluator again over the recorded states, for comparison with the live one."""
+"""Runs the evaluator again over recorded states, and says where it differs from the live one."""
 
 from __future__ import annotations
 
 import bisect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from planner.evaluation.episode_goal import evaluation_of
+from pydantic import JsonValue
+
 from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import evaluation_of
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Mode
+from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
+from planner.replay.live import criteria_of, start_of
 from planner.replay.states import STATES
-from planner.replay.through.judgements import (
-    Judgement,
-    made_judgement,
-    made_verdict,
-    recorded_judgement,
-)
 from planner.replay.through.recorded import (
     GRAPHS,
     JUDGEMENTS,
@@ -25,13 +23,160 @@ from planner.replay.through.recorded import (
     GraphReceived,
     MessageReceived,
     Recorded,
+    RecordedTask,
     StateReceived,
 )
-from planner.replay.through.request import EvaluatorRequest
-from planner.replay.through.task import RecordedTask
+from planner.replay.through.request import EvaluatorRequest, Findings, plain
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
+from planner.world.memory_wire import stamp_seconds
 from planner.world.state import WorldState
+
+# The evaluator's judgement of a task at a step, recorded or new.
+
+# Messages have percent complete in single precision.
+_SINGLE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class PropositionState:
+    """The state of one proposition; `first_step` -1 = never, `reason` "" = satisfied."""
+
+    text: str
+    holds: bool
+    satisfied: bool
+    first_step: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The state of the task.
+
+    Attributes:
+        episode_id: the episode.
+        step: simulation step of the state.
+        stamp_s: of the world's clock.
+        is_final: whether it is the verdict.
+        success: of the verdict; False before.
+        mode: scoring rules.
+        percent_complete: 0 to 1.
+        criteria: "met" or "not met"; "" if the episode has none.
+        start_s: start of the task; None = unknown.
+    """
+
+    episode_id: str
+    step: int
+    stamp_s: float
+    is_final: bool
+    success: bool
+    mode: str
+    percent_complete: float
+    standings: tuple[PropositionState, ...]
+    criteria: str = ""
+    start_s: float | None = None
+
+
+def recorded_judgement(message: Any) -> Judgement:
+    """From a planner_msgs/Evaluation."""
+    status, running = int(message.status), int(message.RUNNING)
+    return Judgement(
+        str(message.episode_id),
+        int(message.sim_step),
+        stamp_seconds(message.header.stamp),
+        status != running,
+        status == int(message.SUCCEEDED),
+        str(message.scoring),
+        float(message.percent_complete),
+        tuple(
+            PropositionState(
+                str(p.text), bool(p.holds), bool(p.satisfied), int(p.first_step), str(p.reason)
+            )
+            for p in message.propositions
+        ),
+        criteria_of(message),
+        start_of(message),
+    )
+
+
+def made_judgement(progress: Progress, episode_id: str, stamp_s: float) -> Judgement:
+    """From an evaluator's progress."""
+    return _made(progress, episode_id, stamp_s, is_final=False)
+
+
+def made_verdict(verdict: Verdict, stamp_s: float) -> Judgement:
+    """From an evaluator's verdict."""
+    return _made(verdict, verdict.episode_id, stamp_s, is_final=True)
+
+
+def _made(
+    made: Progress | Verdict, episode_id: str, stamp_s: float, *, is_final: bool
+) -> Judgement:
+    return Judgement(
+        episode_id,
+        made.sim_steps,
+        stamp_s,
+        is_final,
+        is_final and made.success,
+        str(made.mode),
+        made.percent_complete,
+        tuple(_proposition_state(p) for p in made.propositions),
+        criteria_word(made.criteria),
+    )
+
+
+def _proposition_state(item: PropositionProgress) -> PropositionState:
+    first = -1 if item.first_step is None else item.first_step
+    return PropositionState(item.text, item.holds, item.satisfied, first, str(item.reason or ""))
+
+
+def judgement_differences(live: Judgement, now: Judgement) -> list[str]:
+    """The differences of a judgement from the live one, a sentence each."""
+    return [
+        *_overall_differences(live, now),
+        *_proposition_differences(live.standings, now.standings),
+    ]
+
+
+def _overall_differences(live: Judgement, now: Judgement) -> Iterator[str]:
+    if live.is_final and live.success != now.success:
+        words = {True: "success", False: "failure"}
+        yield f"verdict {words[now.success]} and not {words[live.success]}"
+    if live.is_final and live.step != now.step:
+        yield f"ended at step {now.step} and not {live.step}"
+    if abs(live.percent_complete - now.percent_complete) > _SINGLE:
+        yield f"complete {now.percent_complete:.3f} and not {live.percent_complete:.3f}"
+    if live.criteria != now.criteria:
+        yield f"criteria {now.criteria or 'none'} and not {live.criteria or 'none'}"
+
+
+def _proposition_differences(
+    live: Sequence[PropositionState], now: Sequence[PropositionState]
+) -> Iterator[str]:
+    if len(live) != len(now):
+        yield f"{len(now)} propositions and not {len(live)}"
+        return
+    for number, (before, after) in enumerate(zip(live, now, strict=True)):
+        parts = [
+            f"{what} {_word(new)} and not {_word(old)}"
+            for what, old, new in (
+                ("satisfied", before.satisfied, after.satisfied),
+                ("true now", before.holds, after.holds),
+                ("first at step", before.first_step, after.first_step),
+                ("reason", before.reason, after.reason),
+            )
+            if old != new
+        ]
+        if parts:
+            yield f"proposition {number} ({after.text}): {', '.join(parts)}"
+
+
+def _word(value: bool | int | str) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return str(value) if value >= 0 else "never"
+    return value or "none"
 
 
 @dataclass
@@ -206,3 +351,129 @@ class _Judging:
             if judgement.is_final:
                 break
         return found
+
+
+# Where the new evaluator differs from the live one, step by step, and at the end.
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A live judgement and the new one at its step."""
+
+    live: Judgement
+    now: Judgement
+    found: tuple[str, ...]
+
+
+def compared(run: JudgedRun) -> list[Compared]:
+    """Each live judgement with the new one; the verdict last."""
+    steps = []
+    for live in run.live:
+        now = run.verdict if live.is_final else run.at(live.step)
+        if now is not None:
+            steps.append(Compared(live, now, tuple(judgement_differences(live, now))))
+    return steps
+
+
+def evaluator_findings(
+    runs: Sequence[JudgedRun], request: Mapping[str, str], bag: Mapping[str, JsonValue]
+) -> Findings:
+    """The findings about an evaluator, to save and print."""
+    records: list[Mapping[str, JsonValue]] = []
+    lines: list[str] = []
+    parts: list[JsonValue] = []
+    for number, run in enumerate(runs):
+        steps = compared(run)
+        records += [_record(number, step) for step in steps]
+        parts.append(_part(run, steps))
+        lines.append(
+            f"run {number}: {run.house}, {run.episode_id or 'no episode'}, by {run.mode.value}"
+        )
+        lines += _step_lines(steps)
+        lines += _summary_lines(run, steps)
+    summary: dict[str, JsonValue] = {
+        "version": 1,
+        "through": dict(request),
+        "bag": dict(bag),
+        "runs": parts,
+    }
+    return Findings(records, summary, lines)
+
+
+def _record(run: int, step: Compared) -> Mapping[str, JsonValue]:
+    return {
+        "run": run,
+        "step": step.live.step,
+        "stamp_s": step.live.stamp_s,
+        "is_final": step.live.is_final,
+        "different": [*step.found],
+        "live": _side(step.live),
+        "replayed": _side(step.now),
+    }
+
+
+def _side(judgement: Judgement) -> JsonValue:
+    return {
+        "mode": judgement.mode,
+        "percent_complete": judgement.percent_complete,
+        "success": judgement.success if judgement.is_final else None,
+        "satisfied": [s.satisfied for s in judgement.standings],
+    }
+
+
+def _part(run: JudgedRun, steps: Sequence[Compared]) -> JsonValue:
+    first = next((step for step in steps if step.found), None)
+    final = next((step for step in steps if step.live.is_final), None)
+    return {
+        "episode": run.episode_id,
+        "house": run.house,
+        "mode": run.mode.value,
+        "variant": run.variant.value,
+        "states": run.states,
+        "last_step": run.last_step,
+        "steps": len(steps),
+        "steps_that_differ": sum(bool(step.found) for step in steps),
+        "first_different_step": None if first is None else first.live.step,
+        "live_verdict": None if final is None else _side(final.live),
+        "verdict": None if run.verdict is None else _side(run.verdict),
+        "verdicts_agree": None if final is None else not final.found,
+        "error": run.error,
+    }
+
+
+def _step_lines(steps: Sequence[Compared]) -> list[str]:
+    lines = []
+    before: tuple[str, ...] = ()
+    for step in steps:
+        if step.found != before:
+            at = f"{step.live.stamp_s:9.2f} s  step {step.live.step}"
+            words = "verdict: " if step.live.is_final else ""
+            lines += [plain(f"{at}  {words}{found}") for found in step.found]
+            if not step.found:
+                lines.append(f"{at}  {words}as the live judge again")
+        before = step.found
+    return lines
+
+
+def _summary_lines(run: JudgedRun, steps: Sequence[Compared]) -> list[str]:
+    if run.error:
+        return [plain(f"not judged: {run.error}")]
+    lines = []
+    if steps:
+        first = next((step for step in steps if step.found), None)
+        differ = sum(bool(step.found) for step in steps)
+        begins = "" if first is None else f", first at step {first.live.step}"
+        lines.append(f"judgements: {len(steps)}, of which {differ} differ{begins}")
+    else:
+        lines.append("the bag has no judgement to compare with")
+    rows = [("now", run.verdict), ("live", next((s.live for s in steps if s.live.is_final), None))]
+    for name, judgement in rows:
+        if judgement is None:
+            lines.append(f"{name}: no verdict")
+            continue
+        word = "success" if judgement.success else "failure"
+        lines.append(
+            f"{name}: {word}  percent_complete: {judgement.percent_complete:.2f}  "
+            f"step: {judgement.step}"
+        )
+    return lines

@@ -8,15 +8,13 @@ from dataclasses import dataclass, field
 
 from planner.memory.memory import Memory
 from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
-from planner.memory.sightings import VISIBILITIES
-from planner.memory.still_world import StillWorld
-from planner.memory.truth_scores import TrueThings, true_things
+from planner.memory.scores import TrueThings, true_things
+from planner.memory.sightings import VISIBILITIES, StillWorld
 from planner.memory.updater import Counting, MemoryUpdater
 from planner.parts.kinds import UPDATERS
 from planner.parts.option import read_options
 from planner.replay.states import STATES
-from planner.replay.through.belief_history import History, LiveList
-from planner.replay.through.exposures import Exposure, Exposures, Observer
+from planner.replay.through.belief_history import Exposure, Exposures, History, LiveList, Observer
 from planner.replay.through.recorded import (
     CHANGES,
     COLOUR,
@@ -34,17 +32,17 @@ from planner.replay.through.recorded import (
     GripperReceived,
     PictureReceived,
     Recorded,
+    RecordedTask,
     SkillEnded,
     StateReceived,
     StaticTransformsReceived,
     TransformsReceived,
 )
 from planner.replay.through.request import NO_UPDATER, MemoryRequest
-from planner.replay.through.task import RecordedTask
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.frame_links import TOLERANCE_S, FrameLinks
 from planner.world.house import House
+from planner.world.memory_wire import TOLERANCE_S, FrameLinks
 from planner.world.observation import Intrinsics
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind, EntityKind

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.command_line import aligned
-from planner.memory.truth_scores import TrueThings, TruthScore, score_truth
-from planner.replay.through.belief_difference import Difference, differences, is_same
+from planner.memory.scores import TrueThings, TruthScore, score_truth
+from planner.replay.through.belief_history import Difference, differences, is_same
 from planner.replay.through.memory import WorldBelief
-from planner.replay.through.result import Findings, plain, share
-from planner.world.entity import Entity
+from planner.replay.through.request import Findings, plain, share
+from planner.world.belief import Entity
 
 _SHOWN_DIFFERENCES = 8
 

@@ -9,15 +9,21 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from planner.models.caller import ModelCall
 from planner.models.chat import ChatModel, ModelError, ModelUnavailableError
 from planner.models.model_choice import make_model
-from planner.models.trace import ModelCall
-from planner.planning.delta_log import DeltaLog
 from planner.planning.instruction import Request, task_of
+from planner.planning.part import make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.planner_choice import make_planner
+from planner.planning.planner_inputs import DeltaLog
 from planner.replay.states import STATES
-from planner.replay.through.decisions import RecordedDecision, RecordedWork, recorded_work
+from planner.replay.through.decisions import (
+    RecordedDecision,
+    RecordedWork,
+    SubstituteModel,
+    recorded_work,
+    rendered_turn,
+)
 from planner.replay.through.recorded import (
     CHANGES,
     GRAPHS,
@@ -27,19 +33,18 @@ from planner.replay.through.recorded import (
     Event,
     GraphReceived,
     Recorded,
+    RecordedTask,
     StateReceived,
 )
 from planner.replay.through.request import PlannerRequest
-from planner.replay.through.substitute_model import SubstituteModel, rendered_turn
-from planner.replay.through.task import RecordedTask
 from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall
 from planner.world.state import WorldState
+from planner.world.topics import InstructionCode
 
 # Graphs that are kept to find that of a decision, whose model may have been slow.
 _KEPT_GRAPHS = 1024

@@ -1,10 +1,17 @@
-"""Parses the arguments of `--through NAME:=VALUE ...`."""
+"""The arguments, progress and results of running a part over a bag."""
 
 from __future__ import annotations
 
+import json
+import math
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypeVar
+from pathlib import Path
+from typing import Self, TypeAlias, TypeVar
+
+from pydantic import JsonValue
 
 from planner.evaluation.progress import Mode
 from planner.memory.memory import UPDATE_PERIOD_S
@@ -14,10 +21,9 @@ from planner.memory.sightings import VISIBILITIES
 from planner.models.model_choice import ModelChoice
 from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
-from planner.planning.axes import Axes, Control, MemorySource
-from planner.planning.planner_choice import PlannerChoice
-from planner.planning.planner_model import DialogueOptions
-from planner.world.errors import PlannerError
+from planner.planning.part import PlannerChoice
+from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource
+from planner.world.errors import FileError, PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
 NO_UPDATER = "none"
@@ -200,3 +206,104 @@ class _Words:
         if value is None or not fits(value):
             raise PlannerError(f"--through {name}:={text}: is not a number that can be used")
         return value
+
+
+# Results of running a part over a bag: records for machines, lines for people.
+
+VERSION = 1
+DIFFERENCES, SUMMARY = "differences.jsonl", "summary.json"
+_DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """Everything that is printed and saved.
+
+    Attributes:
+        records: one for each step, for `differences.jsonl`.
+        summary: for `summary.json`.
+        lines: the steps that differ, then the summary, for the terminal.
+    """
+
+    records: Sequence[Mapping[str, JsonValue]]
+    summary: Mapping[str, JsonValue]
+    lines: Sequence[str]
+
+
+def save(findings: Findings, folder: Path) -> None:
+    """Writes both files into a new folder.
+
+    Raises:
+        FileError: if it exists already or cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True)
+        with (folder / DIFFERENCES).open("w", encoding="utf-8") as stream:
+            for record in findings.records:
+                stream.write(_text(record) + "\n")
+        text = json.dumps(_rounded(dict(findings.summary)), indent=2, ensure_ascii=False)
+        (folder / SUMMARY).write_text(text + "\n", encoding="utf-8")
+    except FileExistsError:
+        raise FileError(folder, "", "exists already, nothing is overwritten") from None
+    except OSError as error:
+        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
+
+
+def _text(record: Mapping[str, JsonValue]) -> str:
+    return json.dumps(_rounded(dict(record)), ensure_ascii=False)
+
+
+def _rounded(value: JsonValue) -> JsonValue:
+    """Rounds floats to six decimals; NaN and infinities become null."""
+    if isinstance(value, float):
+        return round(value, _DIGITS) if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _rounded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_rounded(item) for item in value]
+    return value
+
+
+def plain(text: str, limit: int = 160) -> str:
+    """Text of a bag on one line, without control characters."""
+    line = "".join(c if c.isprintable() else " " for c in text)
+    return line if len(line) <= limit else line[: limit - 1] + "…"
+
+
+def share(value: float | None) -> str:
+    """A rate as text."""
+    return "-" if value is None else f"{value:.3f}"
+
+
+# Progress of a long run, on stderr if that is a terminal.
+
+_FIRST_S, _EVERY_S = 2.0, 0.5
+
+
+class Progress:
+    """A line that is overwritten; silent if stderr is not a terminal, or the run is short."""
+
+    def __init__(self, start_ns: int, end_ns: int) -> None:
+        """Takes the time span of receipts in which events lie."""
+        self._start_ns, self._end_ns = start_ns, max(end_ns, start_ns + 1)
+        self._shown = sys.stderr.isatty()
+        self._next_s = time.monotonic() + _FIRST_S
+        self._wrote = False
+
+    def on_event(self, received_ns: int) -> None:
+        """Takes the time of the newest event."""
+        if not self._shown or time.monotonic() < self._next_s:
+            return
+        self._next_s = time.monotonic() + _EVERY_S
+        done = (received_ns - self._start_ns) / (self._end_ns - self._start_ns)
+        at_s, all_s = (received_ns - self._start_ns) / 1e9, (self._end_ns - self._start_ns) / 1e9
+        print(f"\r{min(done, 1.0):4.0%}  {at_s:.0f} of {all_s:.0f} s ", end="", file=sys.stderr)
+        self._wrote = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Clears the line."""
+        if self._wrote:
+            print("\r\033[K", end="", file=sys.stderr)

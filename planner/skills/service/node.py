@@ -12,7 +12,7 @@ from rclpy.node import Node
 from planner.ros.conversions import point_m
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.lockstep import LockstepPublisher
-from planner.ros.skill_messages import result_message
+from planner.ros.skill_client import result_message
 from planner.skills.executor import SkillExecutor, SkillStatus
 from planner.skills.results import canceled
 from planner.world import topics

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 
-from planner.skills.house_exploring import explore_house
+from planner.skills.exploring import explore_by_view, explore_house
 from planner.skills.moving import explore, explore_furniture
 from planner.skills.part import SkillPart
-from planner.skills.view_exploring import explore_by_view
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import Role
 

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 
-from planner.skills.changing import within_range
 from planner.skills.handling import pick, place, rearrange
-from planner.skills.in_range import is_closed, is_in_range, is_opened
-from planner.skills.opening import close_furniture, open_furniture
+from planner.skills.llamar_actions import is_closed, is_in_range, is_opened, within_range
+from planner.skills.moving import close_furniture, open_furniture
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import hand_is_free, thing_can_be_fetched, thing_is_in_hand
 from planner.world.primitive import PrimitiveName
-from planner.world.skill import PLACE_ROLES, Role
-from planner.world.skill_effect import OpenedTo, PickedUp, PutDown
+from planner.world.skill import PLACE_ROLES, OpenedTo, PickedUp, PutDown, Role
 
 SKILLS: Mapping[str, SkillPart] = {
     "Pick": SkillPart(

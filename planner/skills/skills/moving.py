@@ -3,19 +3,19 @@
 from collections.abc import Mapping
 
 from planner.skills.attempt import Attempt, Routine
-from planner.skills.in_range import navigate_to
-from planner.skills.moving import look, look_round, navigate
-from planner.skills.part import SkillPart
-from planner.skills.preconditions import Arguments
-from planner.skills.small_steps import (
+from planner.skills.llamar_actions import (
     is_angle,
     is_direction,
     is_turn,
     look_down,
     look_up,
     move,
+    navigate_to,
     rotate,
 )
+from planner.skills.moving import look, look_round, navigate
+from planner.skills.part import SkillPart
+from planner.skills.preconditions import Arguments
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import Role
 

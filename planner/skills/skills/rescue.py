@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from planner.skills.part import SkillPart
 from planner.skills.rescuing import alone, on_target
 from planner.world.primitive import PrimitiveName
-from planner.world.skill import Role
-from planner.world.skill_effect import AsReported
+from planner.world.skill import AsReported, Role
 
 SKILLS: Mapping[str, SkillPart] = {
     "Scout": SkillPart(

@@ -14,11 +14,16 @@ from pathlib import Path
 from typing import Protocol
 
 from planner.episodes.episode_file import write_text
-from planner.training.improvement.curve import CURVE, Curve, CurvePoint
-from planner.training.improvement.draws import FixedDraws, SampledDraws, Source
-from planner.training.improvement.journal import Journal, Stage, Step
-from planner.training.improvement.outcomes import Draw, Ended, Tally
+from planner.training.improvement.journal import CURVE, Curve, CurvePoint, Journal, Stage, Step
 from planner.training.improvement.recipe import ImprovementRecipe
+from planner.training.improvement.sampler import (
+    Draw,
+    Ended,
+    FixedDraws,
+    SampledDraws,
+    Source,
+    Tally,
+)
 from planner.world.errors import PlannerError
 
 _DRAWS = 11

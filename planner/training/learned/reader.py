@@ -1,7 +1,7 @@
 """Trains the reader with the goals of training episodes; the planner itself never sees one.
 
 The loss compares what a reading says of the house's entities, by the formulas of
-`planner.planning.learned.grounding`, with the goal: which thing goes where, next to what, into
+`planner.planning.learned.network`, with the goal: which thing goes where, next to what, into
 which state, how many, in which order. So no word has to be labelled.
 """
 
@@ -14,23 +14,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.planning.learned.matches import KINDS, OPEN_KIND, Array, kinds_of
 from planner.planning.learned.network import (
     AT,
     BEFORE,
     FAR,
     HEADS,
     KEY,
+    KINDS,
     LAYERS,
     MARKS,
     NEXT,
     NUMBERS,
     ON,
+    OPEN_KIND,
     ROOM,
     SAME,
     THEN_ON,
     THEN_ROOM,
     WIDTH,
+    Array,
+    kinds_of,
     reader_shapes,
     word_ids,
 )

@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue
 
-from planner.episodes.pack import Pack, read_pack
-from planner.planning.learned.matches import Array, Matches, Named, match
-from planner.planning.learned.network import MARKS, NUMBERS
+from planner.episodes.episode_file import Pack, read_pack
+from planner.planning.learned.network import MARKS, NUMBERS, Array, Matches, Named, match
 from planner.planning.learned.tokens import Token, names_any, read_tokens
 from planner.world.episode import Episode
 from planner.world.house import House

@@ -1,28 +1,29 @@
-"""Trains the learned planner from packs of episodes and folders of traces; resumes in its folder.
-
-Two stages: the reader from the episodes' instructions and goals, then the chooser from traces, with
-the reader as it is. The folder has `reader.npz`, the newest checkpoint, and at the end
-`planner.safetensors`.
-"""
+"""What the chooser learns from: the choices of each turn of a trace, and which was made."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
-from planner.planning.learned.matches import Array
-from planner.planning.learned.network import reader_shapes
+from planner.parts.kinds import parse_call
+from planner.planning.learned.chooser import (
+    PlannerModel,
+    chooser_shapes,
+    read_planner,
+    write_planner,
+)
+from planner.planning.learned.learned import WAIT, ChoiceMaker
+from planner.planning.learned.network import Array, read, reader_shapes
+from planner.planning.learned.progress import Situation, progress_of
 from planner.planning.learned.tokens import UNKNOWN, check_classes, names_any, read_tokens
-from planner.planning.learned.weights import PlannerModel, read_planner, write_planner
-from planner.training.learned.chooser import ChooserProgress, ChooserRecipe, train_chooser
-from planner.training.learned.examples import Example, Left, examples_of
 from planner.training.learned.reader import (
     ReaderProgress,
     ReaderRecipe,
@@ -31,8 +32,155 @@ from planner.training.learned.reader import (
 )
 from planner.training.learned.tasks import ReaderTask, tasks_of
 from planner.training.traces.folder import read_traces
+from planner.training.traces.record import Trace
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_bytes
+
+# What the chooser learns from: the choices of each turn of a trace, and which was made.
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """(C, FEATURES) features of the choices, the index of the one that was made, and its weight."""
+
+    features: Array
+    made: int
+    weight: float = 1.0
+
+
+@dataclass(slots=True)
+class Left:
+    """Turns that gave no example, by reason."""
+
+    not_learned: int = 0
+    not_a_choice: int = 0
+    taken: int = 0
+
+
+def examples_of(
+    trace: Trace, weights: Mapping[str, Array], vocabulary: Mapping[str, int], left: Left
+) -> Iterator[Example]:
+    """The examples of one trace, in order."""
+    tokens = read_tokens(trace.instruction, vocabulary)
+    reading = read(weights, vocabulary, tokens)
+    situation = Situation()
+    situation.begin(trace.entities, trace.positions_m)
+    waited = False
+    is_practice = any(turn.shown for turn in trace.turns)
+    for turn in trace.turns:
+        situation.see_others(turn.others)
+        if turn.shown or (turn.learned and not is_practice):
+            progress = progress_of(tokens, reading, situation)
+            maker = ChoiceMaker(
+                tokens, reading, situation, progress, trace.verbs, len(trace.team), waited=waited
+            )
+            choices = maker.choices()
+            names = [str(call) for call in choices.calls]
+            shown = _as_searched(turn.shown or turn.call, maker)
+            if shown in names:
+                left.taken += 1
+                yield Example(choices.features, names.index(shown))
+            else:
+                left.not_a_choice += 1
+        else:
+            left.not_learned += 1
+        waited = turn.call == str(WAIT)
+        if turn.call != str(WAIT):
+            situation.ended(turn.call, succeeded=turn.succeeded)
+        situation.told(turn.deltas)
+
+
+def _as_searched(shown: str, maker: ChoiceMaker) -> str:
+    """The call itself; for one that looks for something, where looking is worth most.
+
+    Who demonstrates knows where the thing is; who learns has to find it, with the least walking.
+    """
+    call = parse_call(shown)
+    look = maker.next_look() if maker.is_look(call) else None
+    return str(look) if look is not None else shown
+
+
+def packed(examples: list[Example]) -> tuple[Array, NDArray[np.int64], NDArray[np.int64]]:
+    """All choices in one array, the first choice of each example, and the one that was made."""
+    sizes = np.array([len(example.features) for example in examples], np.int64)
+    starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+    made = np.array([example.made for example in examples], np.int64)
+    return np.concatenate([example.features for example in examples]), starts, made
+
+
+# Trains the chooser to make the calls of traces.
+
+
+@dataclass(frozen=True, slots=True)
+class ChooserRecipe:
+    """How the chooser is trained."""
+
+    steps: int = 6000
+    batch: int = 32
+    rate: float = 2e-3
+    decay: float = 1e-4
+    seed: int = 1
+    device: str = "cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class ChooserProgress:
+    """The mean loss of the last steps, and the share of calls made as in the traces."""
+
+    step: int
+    loss: float
+    right: float
+
+
+def train_chooser(
+    examples: Sequence[Example],
+    recipe: ChooserRecipe,
+    on_progress: Callable[[ChooserProgress], None],
+    start: Mapping[str, Array] | None = None,
+) -> dict[str, Array]:
+    """Trains from random weights, or from `start`; returns the weights."""
+    import torch
+
+    rng = np.random.default_rng(recipe.seed)
+    tensors = {}
+    for name, shape in chooser_shapes().items():
+        first = rng.normal(0, np.sqrt(2 / shape[0]), shape) if len(shape) > 1 else np.zeros(shape)
+        given = start[name] if start is not None else first
+        tensors[name] = torch.tensor(given, dtype=torch.float32, device=recipe.device)
+        tensors[name].requires_grad_(True)
+    layers = len(tensors) // 2
+    optimiser = torch.optim.AdamW(list(tensors.values()), recipe.rate, weight_decay=recipe.decay)
+    loss_sum = right_sum = 0.0
+    for step in range(recipe.steps):
+        for group in optimiser.param_groups:
+            group["lr"] = recipe.rate * (1 - step / recipe.steps)
+        chosen = rng.integers(len(examples), size=recipe.batch)
+        width = max(len(examples[i].features) for i in chosen)
+        features = np.zeros((recipe.batch, width, examples[0].features.shape[1]), np.float32)
+        there = np.zeros((recipe.batch, width), bool)
+        for row, i in enumerate(chosen):
+            count = len(examples[i].features)
+            features[row, :count] = examples[i].features
+            there[row, :count] = True
+        x = torch.from_numpy(features).to(recipe.device)
+        for i in range(layers):
+            x = x @ tensors[f"choose{i}.weight"] + tensors[f"choose{i}.bias"]
+            x = torch.relu(x) if i + 1 < layers else x
+        scores = x[..., 0].masked_fill(~torch.from_numpy(there).to(recipe.device), -1e9)
+        made = torch.tensor([examples[i].made for i in chosen], device=recipe.device)
+        weight = torch.tensor([examples[i].weight for i in chosen], device=recipe.device)
+        losses = torch.nn.functional.cross_entropy(scores, made, reduction="none")
+        loss = (losses * weight).sum() / weight.sum()
+        optimiser.zero_grad()
+        loss.backward()
+        optimiser.step()
+        loss_sum += float(loss.detach()) / 200
+        right_sum += float((scores.argmax(1) == made).float().mean()) / 200
+        if (step + 1) % 200 == 0:
+            on_progress(ChooserProgress(step + 1, loss_sum, right_sum))
+            loss_sum = right_sum = 0.0
+    return {n: w.detach().cpu().numpy().copy() for n, w in tensors.items()}
+
 
 MODEL_FILE, CHECKPOINT = "planner.safetensors", "reader.npz"
 # A word that fewer instructions have is read as unknown.

@@ -1,31 +1,37 @@
-"""What the agents of a recorded run did, as traces: persons, robots of any planner (EPM-2.7).
-
-All is read from the bag: calls from the skill executors' reports, whoever made them, what was known
-from the memory's topics, the verdict from the world's states.
-"""
+"""What the agents of recorded runs did, as traces: from the tries in bags, as a folder."""
 
 from __future__ import annotations
 
 import asyncio
 import bisect
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from hashlib import sha256
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
 
 from planner.evaluation.trace import EpisodeTrace
-from planner.parts.calls import parse_call
-from planner.planning.delta_log import DeltaLog
+from planner.parts.kinds import parse_call
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.replay.bag import Bag
-from planner.replay.bag_parts import BagPart
-from planner.replay.fields import fields_of
-from planner.replay.instructions import instruction_outcomes
-from planner.replay.judging import GRAPH, Judged, judge_bag
-from planner.replay.runs import Request
+from planner.planning.planner_inputs import DeltaLog
+from planner.replay.bag import Bag, files_of
+from planner.replay.judging import GRAPH, Judged, judge_bag, recordings
+from planner.replay.live import DECISIONS, RESULTS, instruction_outcomes
+from planner.replay.runs import BagPart, Request, parts_of
+from planner.replay.storage import fields_of
 from planner.replay.task import load_task
-from planner.replay.trace_calls import DECISIONS, RESULTS
-from planner.training.traces.guard import check_is_training, check_words
-from planner.training.traces.record import Provenance, Trace
-from planner.training.traces.recorder import TraceRecorder
+from planner.training.traces.demonstrator import ExplorationRule
+from planner.training.traces.folder import (
+    TraceFolder,
+    TraceManifest,
+    check_is_training,
+    check_words,
+)
+from planner.training.traces.record import Provenance, Trace, TraceRecorder
+from planner.training.traces.rules import TraceRules, improved, with_searches
 from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.errors import FileError, PlannerError
@@ -100,7 +106,7 @@ def traces_of_bag(bag: Bag, agents: Sequence[str] = ()) -> list[Trace]:
     """One trace for each agent that made calls in a bag's run, in order of their names.
 
     Args:
-        bag: of one world, as `planner.replay.bag_parts.parts_of` gives them.
+        bag: of one world, as `planner.replay.runs.parts_of` gives them.
         agents: whose; empty = all that made calls.
 
     Raises:
@@ -297,3 +303,169 @@ class _Replay:
             for word in call.arguments
         )
         return SkillCall(call.name, words)
+
+
+# The tries of a bag: each world in it that began anew, and which are exported (PARTNR-10).
+
+
+class Which(StrEnum):
+    """Which tries at a task are exported."""
+
+    ALL = "all"
+    BEST = "best"
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What was done in one world of a bag.
+
+    Attributes:
+        number: 1 = the first world.
+        traces: of one instruction, one for each agent.
+    """
+
+    number: int
+    traces: tuple[Trace, ...]
+
+    @property
+    def words(self) -> str:
+        """The task."""
+        return self.traces[0].instruction
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The more, the better: solved, then the share that was done."""
+        return self.traces[0].reward, self.traces[0].percent_complete
+
+
+def tries_of_bag(
+    path: Path, agents: Sequence[str], which: Which, tell: Callable[[str], None]
+) -> list[Tried]:
+    """The tries of a bag in which one of these agents made calls, in their order.
+
+    Tries at one task follow each other and have the same words. The best is the one that solved it,
+    else the first of those with most done.
+
+    Args:
+        path: the bag's folder.
+        agents: whose calls; empty = of all that made any.
+        which: all, or the best one at each task.
+        tell: called with a line for each try of a bag with several.
+
+    Raises:
+        LeakError: for a run in a house, of an episode, or with words that are for evaluation.
+        PlannerError: for a world with several instructions, or a bag without calls of an agent.
+        FileError: for a bag that cannot be read.
+    """
+    parts = parts_of(Bag(path))
+    if len(parts) == 1:
+        return [Tried(1, tuple(traces_of_bag(parts[0], agents)))]
+    found, missing = list[Tried](), set(agents)
+    for number, part in enumerate(parts, 1):
+        callers = callers_of(part)
+        own = [agent for agent in agents if agent in callers] if agents else callers
+        missing -= set(own)
+        if not own:
+            tell(f"{path}, try {number} of {len(parts)}: nobody to learn from")
+            continue
+        found.append(Tried(number, tuple(traces_of_bag(part, own))))
+        solved, share = found[-1].rank
+        how = "solved" if solved else f"{share:.0%} done"
+        tell(f"{path}, try {number} of {len(parts)}: {how}, by {', '.join(own)}")
+    if missing or not found:
+        raise PlannerError(f"{path}: has no calls of {', '.join(sorted(missing)) or 'anybody'}")
+    if which is Which.ALL:
+        return found
+    tasks = groupby(found, key=lambda one: one.words)
+    return [max(tries, key=lambda one: one.rank) for _, tries in tasks]
+
+
+# A folder of traces from bags: one shard for each bag, improved as those of demonstrators are.
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class BagRecipe:
+    """How traces are made of recorded runs.
+
+    Attributes:
+        bags: their folders, or folders of them.
+        agents: whose calls; empty = of all that made any.
+        seed: of searches and invented instances.
+        rules: what is left out, and invented.
+        exploration: how much is explored without finding what was not known.
+        consent: which persons agreed that this is made of what they did; "" = nobody was asked.
+        tries: which tries at a task of a bag are read.
+    """
+
+    bags: tuple[Path, ...]
+    agents: tuple[str, ...] = ()
+    seed: int = 1
+    rules: TraceRules = field(default_factory=TraceRules)
+    exploration: ExplorationRule = field(default_factory=ExplorationRule)
+    consent: str = ""
+    tries: Which = Which.ALL
+
+    def as_record(self, digest: str) -> dict[str, str | int | float | bool]:
+        """The recipe for the manifest; `digest` is of the bags' files."""
+        found: dict[str, str | int | float | bool] = {
+            "bags": digest,
+            "agents": " ".join(self.agents),
+            "seed": self.seed,
+        }
+        if self.consent:
+            found["consent"] = self.consent
+        if self.tries is not Which.ALL:
+            found["tries"] = str(self.tries)
+        found |= {f"rule {name}": value for name, value in asdict(self.rules).items()}
+        return found | {f"explore {name}": v for name, v in asdict(self.exploration).items()}
+
+
+def make_bag_traces(output: Path, recipe: BagRecipe, tell: Callable[[str], None]) -> TraceManifest:
+    """Reads the bags that are missing and writes the manifest.
+
+    Args:
+        output: the folder; a new one or one of the same bags and recipe.
+        recipe: what to read.
+        tell: called with a line for each bag.
+
+    Raises:
+        LeakError: for a run in a house, of an episode, or with words that are for evaluation.
+        PlannerError: for a world with several instructions, or a bag with no calls of an agent.
+        FileError: for a bag that cannot be read.
+    """
+    bags = [bag for path in recipe.bags for bag in recordings(path)]
+    logs = [bag for bag in bags if not bag.is_dir()]
+    if logs:
+        raise FileError(logs[0], "", "is a log of states, which has no calls: name bags")
+    digests = [_digest(bag) for bag in bags]
+    for bag, digest in zip(bags, digests, strict=True):
+        if digests.count(digest) > 1:
+            raise FileError(bag, "", "is named twice, or has a copy")
+    every = sha256("\n".join(digests).encode()).hexdigest()[:24]
+    folder = TraceFolder(output, recipe.as_record(every), len(bags))
+    for number in folder.missing():
+        bag = bags[number]
+        rng = np.random.default_rng([recipe.seed, int(digests[number][:12], 16)])
+        traces = list[Trace]()
+        for tried in tries_of_bag(bag, recipe.agents, recipe.tries, tell):
+            searched = [with_searches(one, recipe.exploration, rng) for one in tried.traces]
+            traces += improved(searched, recipe.rules, rng)
+        folder.write(number, traces)
+        dropped = "" if traces else ": its task was not solved, so none is kept"
+        tell(f"{number + 1} of {len(bags)}, {bag}: {len(traces)} traces{dropped}")
+    return folder.finish()
+
+
+def _digest(bag: Path) -> str:
+    """Of a bag's files, by their content."""
+    found = sha256()
+    try:
+        for file in files_of(bag):
+            with file.open("rb") as stream:
+                while part := stream.read(_CHUNK):
+                    found.update(part)
+    except OSError as error:
+        raise FileError(bag, "", f"cannot be read: {error.strerror}") from None
+    return found.hexdigest()

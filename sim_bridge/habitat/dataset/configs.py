@@ -1,18 +1,89 @@
-"""The JSON files of a Habitat scene dataset (habitat-sim's docs/pages/attributesJSON.rst)."""
+"""Files of a Habitat scene dataset: its JSON, URDF of furniture, and `dataset.json`."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterable, Mapping
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Annotated
+from xml.etree import ElementTree as ET
 
+from pydantic import Field
+
+from planner.world.errors import FileError
+from planner.world.files import FileModel, parse_model, read_document
 from planner.world.geometry import Vec3
-from planner.world.house import Furniture, Interior, Joint, Room, Surface
-from sim_bridge.habitat.dataset.axes import to_habitat, yaw_to_habitat
-from sim_bridge.habitat.dataset.meshes import MeshFiles
-from sim_bridge.habitat.dataset.records import link_name
-from sim_bridge.habitat.dataset.urdf import BASE, joint_origin
+from planner.world.house import Furniture, House, Interior, Joint, Room, Surface, house_json
+from sim_bridge.habitat.dataset.meshes import MeshFiles, to_habitat, write_file, yaw_to_habitat
+from sim_bridge.habitat.dataset.records import JointHandle, link_name
+
+# Articulated furniture as URDF, in Habitat's axes: a base, and a link per drawer, door or lid.
+
+BASE = "base"
+_TYPES = {"slide": "prismatic", "hinge": "revolute"}
+_DECIMALS = 6
+
+
+def joint_handles(piece: Furniture) -> tuple[JointHandle, ...]:
+    """The joints of a piece in its order; all open towards the upper limit."""
+    return tuple(JointHandle(joint.name, joint.kind, abs(joint.travel)) for joint in piece.joints)
+
+
+def joint_origin(joint: Joint) -> Vec3:
+    """The link's frame relative to the piece's when closed: on the hinge."""
+    return joint.origin if joint.kind == "hinge" else (0.0, 0.0, 0.0)
+
+
+def urdf_text(piece: Furniture, meshes: Mapping[str, MeshFiles]) -> str:
+    """The URDF of a piece; `meshes` by link, with files beside it."""
+    robot = ET.Element("robot", name=piece.name)
+    _add_link(robot, BASE, meshes.get(BASE))
+    for joint, handle in zip(piece.joints, joint_handles(piece), strict=True):
+        _add_link(robot, handle.link, meshes.get(handle.link))
+        element = ET.SubElement(robot, "joint", name=joint.name, type=_TYPES[joint.kind])
+        ET.SubElement(element, "parent", link=BASE)
+        ET.SubElement(element, "child", link=link_name(joint.name))
+        ET.SubElement(element, "origin", xyz=_numbers(to_habitat(joint_origin(joint))))
+        ET.SubElement(element, "axis", xyz=_numbers(to_habitat(_opening_axis(joint))))
+        # habitat-lab takes the lower limit for closed and the upper for open.
+        limit = {"lower": 0.0, "upper": handle.travel, "effort": 100.0, "velocity": 10.0}
+        ET.SubElement(element, "limit", {name: _number(value) for name, value in limit.items()})
+    ET.indent(robot, " ")
+    return '<?xml version="1.0"?>\n' + ET.tostring(robot, encoding="unicode") + "\n"
+
+
+def _add_link(robot: ET.Element, name: str, meshes: MeshFiles | None) -> None:
+    link = ET.SubElement(robot, "link", name=name)
+    inertial = ET.SubElement(link, "inertial")
+    # Not simulated; without values Habitat would estimate them from the boxes and move the link's
+    # frame to its centre of mass.
+    ET.SubElement(inertial, "origin", xyz="0 0 0", rpy="0 0 0")
+    ET.SubElement(inertial, "mass", value="1")
+    ET.SubElement(inertial, "inertia", ixx="1", ixy="0", ixz="0", iyy="1", iyz="0", izz="1")
+    if meshes is None:
+        return
+    for tag, path in (("visual", meshes.drawn), ("collision", meshes.touched)):
+        geometry = ET.SubElement(ET.SubElement(link, tag), "geometry")
+        ET.SubElement(geometry, "mesh", filename=path.name)
+
+
+def _opening_axis(joint: Joint) -> Vec3:
+    """The joint's axis as a unit vector, reversed if needed so that positive positions open it."""
+    length = math.copysign(math.hypot(*joint.axis), joint.travel)
+    x, y, z = (value / length for value in joint.axis)
+    return (x, y, z)
+
+
+def _numbers(values: Vec3) -> str:
+    return " ".join(_number(value) for value in values)
+
+
+def _number(value: float) -> str:
+    # Adding zero turns -0 into 0.
+    return repr(round(value, _DECIMALS) + 0.0)
+
 
 Document = dict[str, object]
 
@@ -219,3 +290,65 @@ def _rounded(values: Iterable[float]) -> list[float]:
 
 def _from(folder: Path, path: Path) -> str:
     return path.name if path.parent == folder else f"../{path.parent.name}/{path.name}"
+
+
+# `dataset.json`: identifies a dataset's house, so that no wrong or incomplete one is loaded.
+
+CONTENTS = "dataset.json"
+CONTENTS_VERSION = 1
+_HOW = "make it anew: planner houses export habitat HOUSE -o DIR"
+
+
+class Contents(FileModel):
+    """The house that a dataset was written from, and its files, relative to this one."""
+
+    version: int
+    house: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    files: tuple[str, ...]
+
+
+def layout_hash(house: House) -> str:
+    """A hash of a house without its things, which episodes replace."""
+    return hashlib.sha256(house_json(house.layout).encode()).hexdigest()
+
+
+def write_contents(house: House, directory: Path, files: Iterable[Path]) -> None:
+    """Writes it.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    names = sorted(file.relative_to(directory).as_posix() for file in files)
+    contents = Contents(
+        version=CONTENTS_VERSION, house=house.name, sha256=layout_hash(house), files=tuple(names)
+    )
+    write_file(directory / CONTENTS, json_bytes(contents.model_dump(mode="json")))
+
+
+def check_contents(directory: Path, house: House) -> None:
+    """Checks that a directory has the complete dataset of a house as it is now.
+
+    Raises:
+        FileError: naming the file, the field and the reason, in one line.
+    """
+    if not directory.is_dir():
+        raise FileError(directory, "", f"there is no such directory; {_HOW}")
+    path = directory / CONTENTS
+    if not path.is_file():
+        raise FileError(directory, "", f"is not a dataset of ours, it has no {CONTENTS}; {_HOW}")
+    document = read_document(path)
+    version = document.get("version") if isinstance(document, dict) else None
+    if version != CONTENTS_VERSION:
+        reason = f"is {version!r}, and this version of planner reads {CONTENTS_VERSION}; {_HOW}"
+        raise FileError(path, "version", reason)
+    contents = parse_model(document, Contents, path)
+    if contents.house != house.name:
+        raise FileError(path, "house", f"is {contents.house!r}, not {house.name!r}; {_HOW}")
+    if contents.sha256 != layout_hash(house):
+        raise FileError(path, "sha256", f"is of another {house.name} than the one given; {_HOW}")
+    for index, name in enumerate(contents.files):
+        if PurePosixPath(name).is_absolute() or ".." in PurePosixPath(name).parts:
+            raise FileError(path, f"files.{index}", f"{name!r} is not within the dataset")
+        if not (directory / name).is_file():
+            raise FileError(path, f"files.{index}", f"{name} is missing; {_HOW}")

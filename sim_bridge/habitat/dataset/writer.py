@@ -8,29 +8,35 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from planner.world.agents import Body
-from planner.world.appearance import thing_parts
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
 from planner.world.files import FileModel
+from planner.world.furnishing import thing_parts
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.vocabulary import AgentKind
+from sim_bridge.geometry import Slab, structure_slabs
 from sim_bridge.habitat.dataset import configs
-from sim_bridge.habitat.dataset.contents import CONTENTS, check_contents, write_contents
+from sim_bridge.habitat.dataset.configs import (
+    BASE,
+    CONTENTS,
+    check_contents,
+    joint_handles,
+    joint_origin,
+    urdf_text,
+    write_contents,
+)
 from sim_bridge.habitat.dataset.meshes import (
     MeshFiles,
     Solid,
+    box_triangles,
     part_solids,
     write_file,
     write_meshes,
 )
 from sim_bridge.habitat.dataset.records import HabitatDataset, Template, link_name
-from sim_bridge.habitat.dataset.triangles import box_triangles
-from sim_bridge.habitat.dataset.urdf import BASE, joint_handles, joint_origin, urdf_text
-from sim_bridge.habitat.dataset.urdf_body import body_mesh
-from sim_bridge.habitat.dataset.wrapped import thing_mesh
-from sim_bridge.habitat.models import Models
-from sim_bridge.structure import Slab, structure_slabs
+from sim_bridge.habitat.dataset.wrapped import body_mesh, thing_mesh
+from sim_bridge.habitat.options import Models
 
 _MESHES, _THINGS, _BODIES = "meshes", "things", "bodies"
 _FOLDERS = (

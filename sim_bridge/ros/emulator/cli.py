@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
             "make robot-interfaces"
         ) from error
     from sim_bridge.ros.emulator.house import RobotHouse
-    from sim_bridge.ros.emulator.kinematics import RobotModel, shipped_urdf
+    from sim_bridge.ros.emulator.joint_control import RobotModel, shipped_urdf
     from sim_bridge.ros.emulator.simulation import Settings, Simulation
 
     args.seed = opened.seed

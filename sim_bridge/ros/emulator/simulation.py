@@ -12,30 +12,29 @@ from dataclasses import dataclass
 
 from planner.world.geometry import Pose
 from planner.world.state import WorldState
-from sim_bridge.ros.emulator.base import SPEED_M_S, Base
 from sim_bridge.ros.emulator.house import RobotHouse
 from sim_bridge.ros.emulator.joint_control import (
-    INVALID_GOAL,
-    Ended,
-    Follower,
-    GoalError,
-    Gripper,
-    Status,
-    Trajectory,
-)
-from sim_bridge.ros.emulator.kinematics import (
     ARM,
     FINGERS,
     GRASP,
     HEAD,
+    INVALID_GOAL,
     TORSO,
     TUCKED,
+    Ended,
+    Follower,
+    GoalError,
+    Gripper,
     Kinematics,
     RobotModel,
+    Status,
+    Trajectory,
 )
 from sim_bridge.ros.emulator.navigation import (
     BACK_UP_INVALID,
+    SPEED_M_S,
     BackingUp,
+    Base,
     Navigator,
     PathPlanner,
 )

@@ -1,19 +1,55 @@
-"""Arm commands and their feedback: poses, joints, named positions, gaze, velocity, force."""
+"""Checks that reject a command with one of the SDK's statuses."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from bosdyn.api import arm_command_pb2
+from bosdyn.api import arm_command_pb2, robot_command_pb2
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.arm_geometry import JOINTS, hand_in_body, pitch_rad
-from sim_bridge.spot.emulator.command_checks import REPLY, CommandError, end_of
-from sim_bridge.spot.emulator.machine import MAX_LIFT_M, MIN_LIFT_M, Machine
-from sim_bridge.spot.emulator.motions import ArmDrift, Reach
+from sim_bridge.spot.emulator.body_geometry import JOINTS, hand_in_body, pitch_rad
+from sim_bridge.spot.emulator.house_world import ArmDrift, Reach
+from sim_bridge.spot.emulator.machine import MAX_LIFT_M, MIN_LIFT_M, Machine, Motors
+
+# Checks that reject a command with one of the SDK's statuses.
+
+REPLY = robot_command_pb2.RobotCommandResponse
+
+
+class CommandError(Exception):
+    """A rejected command, with the SDK's status."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def need_power(machine: Machine) -> None:
+    """Rejects commands that need the motors while they are off or blocked by a fault.
+
+    Raises:
+        CommandError: if so.
+    """
+    if machine.motors is not Motors.ON:
+        raise CommandError(REPLY.STATUS_NOT_POWERED_ON, "the motors are off")
+    if machine.behavior_faults:
+        raise CommandError(REPLY.STATUS_BEHAVIOR_FAULT, "a behavior fault is active")
+
+
+def end_of(machine: Machine, stamp: Any) -> float:
+    """The end time of a command, given in robot time, on the emulator's clock.
+
+    Raises:
+        CommandError: if it is past.
+    """
+    ends_s = seconds_of(stamp) - machine.skew_s
+    if ends_s <= machine.now_s:
+        raise CommandError(REPLY.STATUS_EXPIRED, "the end time is over")
+    return ends_s
+
 
 _NAMED = arm_command_pb2.NamedArmPositionsCommand
 # The SDK's limit for points in a joint trajectory.

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         PlannerError: for an invalid argument, or if the SDK's messages are not installed.
     """
     try:
-        from sim_bridge.spot.emulator.clock import WallClock
+        from sim_bridge.spot.emulator.machine import WallClock
         from sim_bridge.spot.emulator.server import SpotEmulator
     except ImportError as error:
         raise PlannerError(

@@ -7,8 +7,7 @@ from typing import Any
 from bosdyn.api import estop_pb2, power_pb2, service_fault_pb2
 
 from sim_bridge.spot.convert import seconds_of, set_stamp
-from sim_bridge.spot.emulator.keepalive_state import Endpoint
-from sim_bridge.spot.emulator.machine import Machine, Motors
+from sim_bridge.spot.emulator.machine import Endpoint, Machine, Motors
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
 _MASK = (1 << 64) - 1

@@ -6,8 +6,7 @@ from typing import Any
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree
-from sim_bridge.spot.emulator.arm_geometry import WRIST_TO_HAND_M
-from sim_bridge.spot.emulator.cameras import SENSORS
+from sim_bridge.spot.emulator.body_geometry import SENSORS, WRIST_TO_HAND_M
 from sim_bridge.spot.emulator.house_world import BODY_HEIGHT_M, LYING_HEIGHT_M
 from sim_bridge.spot.emulator.machine import Machine, Posture
 

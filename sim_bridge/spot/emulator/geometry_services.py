@@ -11,7 +11,7 @@ from bosdyn.api.spot import inverse_kinematics_pb2
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.spot.convert import pose_of
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.arm_geometry import JOINTS, joints_for
+from sim_bridge.spot.emulator.body_geometry import JOINTS, joints_for
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler
 

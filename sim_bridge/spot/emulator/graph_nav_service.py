@@ -20,8 +20,8 @@ from planner.world.geometry import Pose, wrap_angle_rad
 from sim_bridge.spot.convert import pose_message, pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
 from sim_bridge.spot.emulator.graph_map_service import GraphMap
+from sim_bridge.spot.emulator.house_world import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Walk
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
-from sim_bridge.spot.emulator.motions import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Walk
 from sim_bridge.spot.emulator.recorded_graph import RecordedGraph, nearest
 from sim_bridge.spot.emulator.service import Handler, use_lease
 

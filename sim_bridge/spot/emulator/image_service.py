@@ -9,10 +9,10 @@ import numpy as np
 from bosdyn.api import image_pb2
 
 from planner.world.errors import PlannerError
-from sim_bridge.embedded.views import intrinsics_of
+from sim_bridge.embedded.sensing import intrinsics_of
 from sim_bridge.spot.convert import set_stamp
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.cameras import SOURCES, Kind, mount_of
+from sim_bridge.spot.emulator.body_geometry import SOURCES, Kind, mount_of
 from sim_bridge.spot.emulator.house_world import Shot
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.service import Handler

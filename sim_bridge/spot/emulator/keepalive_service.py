@@ -7,8 +7,7 @@ from typing import Any
 from bosdyn.api.keepalive import keepalive_pb2
 
 from sim_bridge.spot.convert import seconds_of, set_stamp
-from sim_bridge.spot.emulator.keepalive_state import Policy
-from sim_bridge.spot.emulator.machine import Machine
+from sim_bridge.spot.emulator.machine import Machine, Policy
 from sim_bridge.spot.emulator.service import Handler
 
 

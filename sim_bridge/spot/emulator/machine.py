@@ -1,33 +1,146 @@
-"""The emulated robot without its protocol: motors, posture, leases, stops and motions.
-
-Time is injected; only `advance` changes anything over time. The rules are those of the SDK's
-documentation: commands end at their end time, a lease whose owner falls silent only goes stale,
-emergency stops and keepalive policies act by themselves.
-"""
+"""The emulator's time, injected so that a run can be stepped and repeated."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Protocol
 
 from shapely.geometry import Polygon
 
 from planner.world.geometry import Pose
-from sim_bridge.spot.emulator.clock import Clock
-from sim_bridge.spot.emulator.fiducials import FIDUCIAL, FIDUCIAL_IN_MAP, Marker
-from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
-from sim_bridge.spot.emulator.keepalive_state import Endpoint, Policy
-from sim_bridge.spot.emulator.lease_book import LeaseBook
-from sim_bridge.spot.emulator.motions import (
+from sim_bridge.spot.emulator.house_world import (
     ArmDrift,
     Docking,
     Grasp,
     GraspState,
+    Handle,
+    HouseWorld,
     Pull,
     Reach,
     Walk,
 )
+from sim_bridge.spot.emulator.recorded_graph import FIDUCIAL, FIDUCIAL_IN_MAP, Marker
+
+# The emulator's time, injected so that a run can be stepped and repeated.
+
+
+class Clock(Protocol):
+    """A monotonic clock."""
+
+    def now_s(self) -> float:
+        """The current time."""
+
+
+class SteppedClock:
+    """Advances only when stepped."""
+
+    def __init__(self, start_s: float = 1000.0) -> None:
+        # A small start: floats near it represent nanoseconds exactly.
+        self._now_s = start_s
+
+    def now_s(self) -> float:
+        """The current time."""
+        return self._now_s
+
+    def advance(self, seconds: float) -> None:
+        """Advances the time."""
+        self._now_s += seconds
+
+
+class WallClock:
+    """The machine's time of day, as the SDK uses it."""
+
+    def now_s(self) -> float:
+        """The current time."""
+        return time.time()
+
+
+# State of keepalive policies and e-stop endpoints.
+
+
+@dataclass(slots=True)
+class Policy:
+    """A keepalive policy: actions and their delays after the last check-in.
+
+    Attributes:
+        leases: epoch and sequence of each associated lease.
+        motors_off_s: when the robot sits down and its motors are switched off.
+        stale_s: when the lease becomes stale.
+    """
+
+    number: int
+    name: str
+    client: str
+    last_s: float
+    motors_off_s: float | None
+    message: object
+    leases: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    stale_s: float | None = None
+
+
+@dataclass(slots=True)
+class Endpoint:
+    """An emergency-stop endpoint and its last check-in."""
+
+    message: object
+    timeout_s: float
+    last_s: float
+    challenge: int
+    level: int = 1
+
+
+# The body lease: epochs, sequences and staleness, as in the SDK's documentation.
+
+# A lease unused for this long is stale: it is still valid, but any client may acquire it.
+STALE_S = 3.0
+
+
+@dataclass(slots=True)
+class LeaseBook:
+    """The body's lease; a new epoch invalidates every old lease."""
+
+    epoch: str = "epoch-1"
+    root: int = 0
+    owner: str = ""
+    latest: tuple[int, ...] = ()
+    retained_s: float = 0.0
+    # A keepalive policy marked it as stale; the next use makes it fresh again.
+    forsaken: bool = False
+
+    def give(self, client: str, now_s: float) -> None:
+        """Makes a client the owner."""
+        self.root += 1
+        self.owner, self.latest = client, (self.root,)
+        self.retain(now_s)
+
+    def retain(self, now_s: float) -> None:
+        """The owner used it."""
+        self.retained_s, self.forsaken = now_s, False
+
+    def stale(self, now_s: float) -> bool:
+        """Whether another client may acquire it although it has an owner."""
+        return bool(self.owner) and (self.forsaken or now_s - self.retained_s > STALE_S)
+
+    def owns(self, epoch: str, sequence: tuple[int, ...]) -> bool:
+        """Whether a lease is the owner's, a sublease or a superlease of it."""
+        return bool(self.owner) and epoch == self.epoch and sequence[:1] == (self.root,)
+
+    def check(self, epoch: str, sequence: tuple[int, ...]) -> str:
+        """OK, or the SDK's status for an invalid lease."""
+        if epoch != self.epoch:
+            return "STATUS_WRONG_EPOCH"
+        if not sequence:
+            return "STATUS_INVALID_LEASE"
+        if not self.owner or sequence[0] < self.root:
+            return "STATUS_REVOKED" if sequence[0] == self.root else "STATUS_OLDER"
+        if sequence < self.latest:
+            return "STATUS_OLDER"
+        self.latest = sequence
+        return "STATUS_OK"
+
 
 # Durations; invented, as no robot was measured.
 POWERING_S = 1.5

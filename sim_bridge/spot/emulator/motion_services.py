@@ -11,10 +11,15 @@ from bosdyn.api.spot import robot_command_pb2 as spot_pb2
 from planner.world.geometry import Pose
 from sim_bridge.embedded.entities import OPEN_ENOUGH
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.arm_commands import ArmCommands
-from sim_bridge.spot.emulator.command_checks import REPLY, CommandError, end_of, need_power
+from sim_bridge.spot.emulator.arm_commands import (
+    REPLY,
+    ArmCommands,
+    CommandError,
+    end_of,
+    need_power,
+)
+from sim_bridge.spot.emulator.house_world import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Pull, Walk
 from sim_bridge.spot.emulator.machine import JOINT_S, Machine, Motors, Posture
-from sim_bridge.spot.emulator.motions import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Pull, Walk
 from sim_bridge.spot.emulator.service import Handler, use_lease
 
 # Distance of the hand from the robot's centre while the body follows it.

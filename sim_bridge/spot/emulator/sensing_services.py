@@ -1,16 +1,20 @@
-"""The robot's state: power, battery, faults, joints, feet, arm."""
+"""The robot's state, and the world objects that it knows: markers, docks, no-go regions."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from bosdyn.api import robot_state_pb2
+from bosdyn.api import robot_state_pb2, world_object_pb2
+from bosdyn.api.docking import docking_pb2
+from shapely.geometry import Polygon
 
-from sim_bridge.spot.convert import set_stamp
+from planner.world.geometry import Pose
+from sim_bridge.spot.convert import fill_tree, pose_of, seconds_of, set_stamp
 from sim_bridge.spot.emulator import frames
-from sim_bridge.spot.emulator.arm_geometry import JOINTS
+from sim_bridge.spot.emulator.body_geometry import JOINTS
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
+from sim_bridge.spot.emulator.recorded_graph import Marker
 from sim_bridge.spot.emulator.service import Handler
 
 # Front and hind, left and right: hip about x, hip about y, knee, in radians, standing and lying. A
@@ -156,3 +160,164 @@ def _feet(machine: Machine, state: Any) -> None:
             foot.contact = robot_state_pb2.FootState.CONTACT_MADE
             position = foot.foot_position_rt_body
             position.x, position.y, position.z = ahead * HIP_M[0], left * HIP_M[1], -height_m
+
+
+# World objects: the markers, the docks, no-go regions, and objects added by clients.
+
+# Numbers of detected objects: docks from 1, markers from 1001.
+_FIRST_DOCK_ID, _FIRST_MARKER_ID = 1, 1001
+# The robot lists what it detected within this time (robot_services.md, "world-object").
+_LISTED_S = 15.0
+_CAMERA = "frontleft_fisheye"
+# Lifetime of an added object for which the client gives none.
+_LIFETIME_S = 15.0
+_REPLY = world_object_pb2.MutateWorldObjectResponse
+_ACTIONS = world_object_pb2.MutateWorldObjectRequest
+# The field that identifies each kind of object.
+_KINDS = {
+    world_object_pb2.WORLD_OBJECT_DRAWABLE: "drawable_properties",
+    world_object_pb2.WORLD_OBJECT_APRILTAG: "apriltag_properties",
+    world_object_pb2.WORLD_OBJECT_IMAGE_COORDINATES: "image_properties",
+    world_object_pb2.WORLD_OBJECT_DOCK: "dock_properties",
+    world_object_pb2.WORLD_OBJECT_TRACKED_ENTITY: "tracked_entity_properties",
+    world_object_pb2.WORLD_OBJECT_USER_NOGO: "nogo_region_properties",
+    world_object_pb2.WORLD_OBJECT_STAIRCASE: "staircase_properties",
+}
+
+
+class WorldObjects:
+    """Objects added by clients besides regions, by number, with their expiry."""
+
+    def __init__(self) -> None:
+        self._added: dict[int, tuple[Any, float]] = {}
+
+    def handlers(self) -> dict[str, dict[str, Handler]]:
+        """The service with its methods."""
+        return {
+            "bosdyn.api.WorldObjectService": {
+                "ListWorldObjects": self._list,
+                "MutateWorldObjects": self._mutate,
+            }
+        }
+
+    def _mutate(self, machine: Machine, request: Any, response: Any) -> None:
+        """Adds, changes or deletes objects of clients; detected objects cannot be changed."""
+        changed, action = request.mutation.object, request.mutation.action
+        own = changed.id in self._added or changed.id in machine.no_go
+        if action != _ACTIONS.ACTION_ADD and changed.id in _seen_ids(machine):
+            response.status = _REPLY.STATUS_NO_PERMISSION
+        elif action != _ACTIONS.ACTION_ADD and changed.id and not own:
+            response.status = _REPLY.STATUS_INVALID_MUTATION_ID
+        elif action == _ACTIONS.ACTION_DELETE:
+            gone = self._added.pop(changed.id, None) or machine.no_go.pop(changed.id, None)
+            response.status = _REPLY.STATUS_OK if gone else _REPLY.STATUS_INVALID_MUTATION_ID
+        elif changed.HasField("nogo_region_properties"):
+            self._keep_out(machine, changed, response)
+        else:
+            number = changed.id if own else _next_free(machine)
+            until_s = machine.now_s + (seconds_of(changed.object_lifetime) or _LIFETIME_S)
+            self._added[number] = (changed, until_s)
+            response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
+        machine.world.no_go = [region for _, region, _ in machine.no_go.values()]
+
+    def _keep_out(self, machine: Machine, changed: Any, response: Any) -> None:
+        if not changed.nogo_region_properties.HasField("box"):
+            response.status = _REPLY.STATUS_INVALID_WORLD_OBJECT
+            return
+        number = changed.id if changed.id in machine.no_go else _next_free(machine)
+        until_s = machine.now_s + (seconds_of(changed.object_lifetime) or _LIFETIME_S)
+        machine.no_go[number] = (changed, _region(machine, changed), until_s)
+        response.mutated_object_id, response.status = number, _REPLY.STATUS_OK
+
+    def _list(self, machine: Machine, request: Any, response: Any) -> None:
+        self._added = {n: kept for n, kept in self._added.items() if kept[1] >= machine.now_s}
+        found = [*_markers(machine), *_docks(machine)]
+        tree = frames.tree(machine)
+        added = {n: message for n, (message, _) in self._added.items()}
+        added |= {n: message for n, (message, _, _) in machine.no_go.items()}
+        for number, message in added.items():
+            shown = world_object_pb2.WorldObject()
+            shown.CopyFrom(message)
+            shown.id = number
+            # Spot adds its own frames to those from the client.
+            own = {
+                name: (edge.parent_frame_name, pose_of(edge.parent_tform_child))
+                for name, edge in message.transforms_snapshot.child_to_parent_edge_map.items()
+                if name not in tree and edge.parent_frame_name
+            }
+            fill_tree(shown.transforms_snapshot, {**tree, **own})
+            found.append(shown)
+        since_s = seconds_of(request.timestamp_filter)
+        for shown in found:
+            kind = not request.object_type or any(
+                shown.HasField(_KINDS[code]) for code in request.object_type if code in _KINDS
+            )
+            if kind and seconds_of(shown.acquisition_time) >= since_s:
+                response.world_objects.add().CopyFrom(shown)
+
+
+def _seen_ids(machine: Machine) -> set[int]:
+    docks = range(_FIRST_DOCK_ID, _FIRST_DOCK_ID + len(machine.docks))
+    return {*docks, *range(_FIRST_MARKER_ID, _FIRST_MARKER_ID + len(machine.markers))}
+
+
+def _next_free(machine: Machine) -> int:
+    """A number for a new object, different from those of detected ones."""
+    number = machine.next_number()
+    while number in _seen_ids(machine):
+        number = machine.next_number()
+    return number
+
+
+def _region(machine: Machine, changed: Any) -> Polygon:
+    """A region on the map's ground."""
+    where = changed.nogo_region_properties.box
+    middle = frames.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
+    x, y = where.box.size.x / 2, where.box.size.y / 2
+    return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])
+
+
+def _markers(machine: Machine) -> list[Any]:
+    """The markers detected of late; walls hide none of them."""
+    return [
+        _marker(machine, _FIRST_MARKER_ID + index, marker)
+        for index, marker in enumerate(machine.markers)
+        if marker.age_s <= _LISTED_S
+    ]
+
+
+def _marker(machine: Machine, number: int, marker: Marker) -> Any:
+    """One marker: raw pose under the camera that saw it, filtered pose under vision."""
+    name = f"fiducial_{marker.tag}"
+    found = world_object_pb2.WorldObject(id=number, name=f"world_obj_apriltag_{marker.tag}")
+    set_stamp(found.acquisition_time, machine.now_s + machine.skew_s - marker.age_s)
+    tree = frames.tree(machine)
+    camera = frames.in_map(machine, _CAMERA, Pose((0.0, 0.0, 0.0)))
+    vision = frames.in_map(machine, frames.VISION, Pose((0.0, 0.0, 0.0)))
+    tree[name] = (_CAMERA, camera.inverse().compose(marker.in_map))
+    tree[f"filtered_{name}"] = (frames.VISION, vision.inverse().compose(marker.in_map))
+    fill_tree(found.transforms_snapshot, tree)
+    tag = found.apriltag_properties
+    tag.tag_id, tag.dimensions.x, tag.dimensions.y = marker.tag, 0.146, 0.146
+    tag.frame_name_fiducial, tag.frame_name_fiducial_filtered = name, f"filtered_{name}"
+    tag.frame_name_camera = _CAMERA
+    status = world_object_pb2.AprilTagProperties.AprilTagPoseStatus
+    tag.fiducial_pose_status = status.Value(marker.status)
+    tag.fiducial_filtered_pose_status = status.Value(marker.filtered_status)
+    return found
+
+
+def _docks(machine: Machine) -> list[Any]:
+    """The configured docks; their orientations are unknown and reported as zero."""
+    found = []
+    for index, (number, (x, y)) in enumerate(machine.docks.items()):
+        shown = world_object_pb2.WorldObject(id=_FIRST_DOCK_ID + index, name=f"dock_{number}")
+        set_stamp(shown.acquisition_time, machine.now_s + machine.skew_s)
+        in_odom = frames.odom_in_map(machine).inverse().compose(Pose((x, y, 0.0)))
+        name = f"dock_{number}"
+        fill_tree(shown.transforms_snapshot, {**frames.tree(machine), name: (frames.ODOM, in_odom)})
+        dock = shown.dock_properties
+        dock.dock_id, dock.type = number, docking_pb2.DOCK_TYPE_SPOT_DOCK
+        dock.frame_name_dock = name
+        found.append(shown)
+    return found

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import grpc
 
-from planner.world.closing import ClosedOnExit
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.sqlite_file import ClosedOnExit
 from planner.world.state import WorldState
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.spot.emulator import (
@@ -24,34 +24,26 @@ from sim_bridge.spot.emulator import (
     lease_service,
     sensing_services,
 )
-from sim_bridge.spot.emulator.call_faults import CALL_KINDS, CallFaults
-from sim_bridge.spot.emulator.clock import Clock, SteppedClock, WallClock
-from sim_bridge.spot.emulator.contact_services import Contacts
-from sim_bridge.spot.emulator.device_services import Devices
-from sim_bridge.spot.emulator.docking_service import Docks
+from sim_bridge.spot.emulator.device_services import Devices, Logs, Upkeep
 from sim_bridge.spot.emulator.faults import (
     LINK_KINDS,
     FaultScript,
     LinkFaults,
+    LinkRelay,
     Trouble,
     TroubleKind,
 )
+from sim_bridge.spot.emulator.graph_map_service import Recording
 from sim_bridge.spot.emulator.graph_nav_service import GraphNav
 from sim_bridge.spot.emulator.house_world import HouseWorld
-from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts
-from sim_bridge.spot.emulator.log_services import Logs
-from sim_bridge.spot.emulator.machine import Machine
-from sim_bridge.spot.emulator.maintenance_services import Upkeep
-from sim_bridge.spot.emulator.manipulation_service import Picks
+from sim_bridge.spot.emulator.identity_services import NO_TOKEN, Accounts, Registry, make_identity
+from sim_bridge.spot.emulator.machine import Clock, Machine, SteppedClock, WallClock
+from sim_bridge.spot.emulator.manipulation_service import Contacts, Docks, Picks
 from sim_bridge.spot.emulator.mission_service import Missions
 from sim_bridge.spot.emulator.motion_services import Commands
 from sim_bridge.spot.emulator.recorded_graph import RecordedGraph
-from sim_bridge.spot.emulator.recording_service import Recording
-from sim_bridge.spot.emulator.registry_services import Registry
-from sim_bridge.spot.emulator.relay import LinkRelay
-from sim_bridge.spot.emulator.service import Calls, Recorded
-from sim_bridge.spot.emulator.tls import make_identity
-from sim_bridge.spot.emulator.world_object_service import WorldObjects
+from sim_bridge.spot.emulator.sensing_services import WorldObjects
+from sim_bridge.spot.emulator.service import CALL_KINDS, CallFaults, Calls, Recorded
 
 USER, PASSWORD = "user", "emulated-robot"
 _THREADS = 8

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run_options import RunOptions
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
@@ -23,7 +23,7 @@ from planner.world.observation import Observation
 from sim_bridge.backend import Backend
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 
 STAND_IN = Path(__file__).parents[2] / "sim_bridge" / "habitat" / "stand_in.py"
 GOAL = {

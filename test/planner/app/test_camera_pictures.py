@@ -8,9 +8,8 @@ from pathlib import Path
 import graph_kitchen as kitchen
 import pytest
 
-from planner.app.embedded_run import prepare_embedded
-from planner.app.graph_run import prepare_graph
-from planner.models.picture import Picture
+from planner.app.embedded_run import prepare_embedded, prepare_graph
+from planner.models.chat import Picture
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

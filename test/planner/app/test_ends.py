@@ -10,13 +10,12 @@ import pytest
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import End, RunResult
-from planner.app.run_options import RunOptions
-from planner.app.time_steps import MAX_STEPS
+from planner.app.run_options import MAX_STEPS, RunOptions
 from planner.models.chat import Message
-from planner.models.scripted import ScriptedModel
-from planner.planning.axes import Axes, Control
+from planner.models.teacher import ScriptedModel
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.planner_model import Axes, Control
 from planner.planning.session import Ask
 from planner.world.house_checks import load_episode
 from planner.world.skill import SkillCall, SkillName

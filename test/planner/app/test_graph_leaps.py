@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from et_toys import Told, Toy
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.evaluation.metrics.et_plan_bench import moving_distance

@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 from et_toys import Told, Toy
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run_options import RunOptions
 from planner.memory.privileged import PrivilegedUpdater
 from planner.planning.et_agent.agent import EtAgent
-from planner.world.belief import Source
-from planner.world.entity import Entity
+from planner.world.belief import Entity, Source
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.observation import Observation
 from planner.world.vocabulary import AgentKind

@@ -10,7 +10,7 @@ from PIL import Image
 
 from planner.api import run
 from planner.app.house_survey import compared, survey
-from planner.houses.shipped import shipped_houses
+from planner.houses.generator import shipped_houses
 from planner.memory.maps.occupancy import OccupancyOptions
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

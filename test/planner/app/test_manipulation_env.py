@@ -7,9 +7,8 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from planner.app import manipulation_env
-from planner.app.manipulation_env import ManipulationEnv
-from planner.app.manipulation_scores import handling_table, score_handling
-from planner.skills.manipulation.space import GRASP, MOVES
+from planner.app.manipulation_env import ManipulationEnv, handling_table, score_handling
+from planner.skills.policy.handling import GRASP, MOVES
 from planner.world.house import House
 
 

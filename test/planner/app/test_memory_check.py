@@ -10,7 +10,7 @@ from planner.app.memory_check import check_memory
 from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.memory.updater import Operation
 from planner.parts.kinds import UPDATERS
-from planner.world.entity import Entity, OperationKind
+from planner.world.belief import Entity, OperationKind
 from planner.world.house_checks import load_house
 from planner.world.observation import Observation
 

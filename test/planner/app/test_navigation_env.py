@@ -8,9 +8,8 @@ from gymnasium.utils.env_checker import check_env
 from gymnasium.vector import SyncVectorEnv
 
 from planner.app import navigation_env
-from planner.app.navigation_env import NavigationEnv
-from planner.app.navigation_scores import score_policy, score_table
-from planner.skills.navigation.space import ACTIONS
+from planner.app.navigation_env import NavigationEnv, score_policy, score_table
+from planner.skills.policy.navigation_space import ACTIONS
 from planner.world.house import House
 
 

@@ -14,8 +14,7 @@ from planner.skills.preconditions import Arguments
 from planner.skills.skills import rescue
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
-from planner.world.skill import Role, SkillCode, SkillResult
-from planner.world.skill_effect import OpenedTo, PutDown, StateSet
+from planner.world.skill import OpenedTo, PutDown, Role, SkillCode, SkillResult, StateSet
 
 EPISODE, HOUSE = load_episode("coffee_time_0")
 OPENS = (OpenedTo(1.0),)

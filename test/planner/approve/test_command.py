@@ -8,8 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from planner.approve.cli import ApproveRequest, add_arguments, read_request
-from planner.approve.question import Answer, Place, Question, parse_answer
+from planner.approve.cli import (
+    Answer,
+    ApproveRequest,
+    Place,
+    Question,
+    add_arguments,
+    parse_answer,
+    read_request,
+)
 from planner.world.errors import PlannerError
 
 SHOWN = Question(

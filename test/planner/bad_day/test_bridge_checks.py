@@ -8,19 +8,23 @@ from typing import Any
 import pytest
 
 from planner.bad_day.bridge_checks import Evidence, Recovery, judge_run
-from planner.bad_day.motion import Motion, Sample, joined
-from planner.bad_day.outcome import Check
 from planner.bad_day.permission import (
+    GAVE_UP,
     Cause,
     ClockSetBack,
+    Motion,
+    Request,
     Revocation,
+    Sample,
+    ended,
+    joined,
     permissions,
+    read_records,
     truncated,
     unpermitted_motions,
 )
-from planner.bad_day.records import GAVE_UP, Request, ended, read_records
 from planner.bad_day.schedule import Form, Schedule
-from planner.bad_day.table import line, repeat_command, table
+from planner.bad_day.trial import Check, line, repeat_command, table
 
 
 def goal(sent_s: float, ended_s: float | None = None, client: str = "client") -> Request:

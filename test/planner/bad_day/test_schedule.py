@@ -15,10 +15,10 @@ from planner.bad_day.schedule import (
     Fault,
     Form,
     Schedule,
+    Timeline,
     make_schedule,
     outage_schedule,
 )
-from planner.bad_day.timeline import Timeline
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 

@@ -10,18 +10,14 @@ from unittest.mock import create_autospec
 import pytest
 
 from planner.bad_day import stack_checks
-from planner.bad_day.motion import Motion
-from planner.bad_day.outcome import Check
-from planner.bad_day.permission import Cause, Revocation
-from planner.bad_day.records import Request
+from planner.bad_day.permission import Cause, Motion, Request, Revocation
 from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
-from planner.bad_day.table import repeat_command
-from planner.recorder.bag_records import GAP
+from planner.bad_day.trial import Check, repeat_command
+from planner.recorder.bag_file import GAP
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.topic_counts import Gap
-from planner.replay.bag_check import BagCheck
-from planner.replay.judging import Judged
+from planner.replay.judging import BagCheck, Judged
 
 
 @pytest.fixture

@@ -7,10 +7,9 @@ from functools import cache
 
 import pytest
 
-from planner.app.reference_play import play_reference
-from planner.episodes.et_generation.categories import Category, Variant
-from planner.episodes.et_plan.homes import HomeSplit, homes
-from planner.episodes.pack import Pack, read_pack
+from planner.app.task_worlds import play_reference
+from planner.episodes.episode_file import Pack, read_pack
+from planner.episodes.et_generation.categories import Category, HomeSplit, Variant, homes
 from planner.world.share import config_dir
 
 PATH = config_dir() / "suites" / "et_plan.json.gz"

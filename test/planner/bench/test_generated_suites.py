@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs.suites import suite_places
-from planner.episodes.generation.reading_check import misreading
+from planner.bench.runs.manifest import suite_places
+from planner.episodes.episode_file import read_pack
+from planner.episodes.generation.generating import misreading
 from planner.episodes.lint.linting import Linter
-from planner.episodes.pack import read_pack
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 

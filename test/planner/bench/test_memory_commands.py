@@ -14,8 +14,8 @@ from planner.app.views import ViewRecipe, _recolored, _strewn, make_views, train
 from planner.bench.memory_bench import move_things
 from planner.cli import main
 from planner.houses.clutter import scatter
-from planner.houses.shipped import recipes
-from planner.memory.learned.weights import read_model_file
+from planner.houses.generator import recipes
+from planner.memory.learned.segments import read_model_file
 from planner.training.frames import read_frames, read_manifest
 from planner.world.catalogue import default_catalogue
 from planner.world.house_checks import load_house

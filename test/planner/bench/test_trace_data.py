@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs.suites import SuiteEpisode
+from planner.bench.runs.manifest import SuiteEpisode
 from planner.bench.trace_data import TraceRecipe, _drawn, make_traces, practising
 from planner.cli import main
-from planner.planning.learned.weights import read_planner, shipped_planner, write_planner
-from planner.training.learned.examples import Left, examples_of
+from planner.planning.learned.chooser import read_planner, shipped_planner, write_planner
+from planner.training.learned.training import Left, examples_of
 from planner.training.traces.folder import read_traces
 from planner.training.traces.record import Trace
 from planner.training.traces.rules import TraceRules

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from tiny_models import make_tiny
 
-from planner.bench.et_questions import KINDS, questions_of
-from planner.bench.runs.suites import find_suite
+from planner.bench.runs.manifest import find_suite
+from planner.bench.runs.samples import KINDS, questions_of
 from planner.cli import main
 from planner.commands.et_tuning import SFT, TAUGHT, lines_of, success_by_category, taught
-from planner.training.chats import read_chats
+from planner.training.chat_tuning import read_chats
 from planner.world.errors import PlannerError
 
 

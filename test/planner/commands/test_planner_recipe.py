@@ -12,7 +12,7 @@ from tiny_models import HAS_TORCH
 from planner.cli import main
 from planner.commands import planner_recipe
 from planner.commands.planner_recipe import RECIPE_FILE
-from planner.planning.learned.weights import read_planner, shipped_planner
+from planner.planning.learned.chooser import read_planner, shipped_planner
 
 NAMES = ["tasks", "traces", "first", "practice", "planner"]
 TINY = [

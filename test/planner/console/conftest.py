@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from dispatcher_stage import Console
 
-from planner.console.table import Table
+from planner.console.facts import Table
 from planner.console.view import View
 
 

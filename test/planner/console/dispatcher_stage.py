@@ -9,7 +9,7 @@ from typing import Literal
 
 from console_messages import info
 
-from planner.console.dispatcher import OrderDispatcher
+from planner.console.dispatcher import OrderDispatcher, SessionRecord
 from planner.console.orders import Done
 from planner.console.protocol import (
     Correct,
@@ -18,9 +18,8 @@ from planner.console.protocol import (
     Skill,
     Take,
 )
-from planner.console.session_record import SessionRecord
+from planner.console.rights import Visitor
 from planner.console.view import View
-from planner.console.visitor import Visitor
 
 
 class Robots:

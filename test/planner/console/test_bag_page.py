@@ -25,10 +25,10 @@ from websockets.sync.client import connect
 from planner import cli
 from planner.console.access import access_to
 from planner.console.bag_console import BagShow
+from planner.console.bag_console import Recording as Bag
 from planner.console.connection import Hub
-from planner.console.recording import Recording as Bag
+from planner.console.facts import Json, Table
 from planner.console.server import Server
-from planner.console.table import Json, Table
 from planner.console.view import View
 from planner.replay.bag import RawMessage
 from planner.world.errors import PlannerError

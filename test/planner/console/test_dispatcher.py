@@ -17,7 +17,7 @@ from planner.console.protocol import (
     Stop,
     Take,
 )
-from planner.console.seats import GRACE_S
+from planner.console.rights import GRACE_S
 from planner.console.view import View
 
 

@@ -12,7 +12,7 @@ from test_server import TIMEOUT_S, Site
 
 from planner.console.access import access_to
 from planner.console.connection import NEWS_S, Hub, span, until_next
-from planner.console.table import Patch
+from planner.console.facts import Patch
 
 
 class Waiting:

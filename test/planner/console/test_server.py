@@ -17,17 +17,16 @@ from dispatcher_stage import Robots
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
-from planner.console import connection, door
+from planner.console import connection, server
 from planner.console.access import Access, access_to
 from planner.console.connection import Hub
-from planner.console.dispatcher import OrderDispatcher
+from planner.console.dispatcher import OrderDispatcher, SessionRecord
+from planner.console.facts import Table
 from planner.console.protocol import MAX_MESSAGE, Hello
+from planner.console.rights import Visitor
 from planner.console.server import Server
-from planner.console.session_record import SessionRecord
 from planner.console.show import LiveShow, Pictures
-from planner.console.table import Table
 from planner.console.view import View
-from planner.console.visitor import Visitor
 from planner.world.errors import PlannerError
 
 TIMEOUT_S = 30.0
@@ -386,7 +385,7 @@ def closed_by_server(opened: socket.socket) -> bool:
 def test_a_half_open_request_is_closed(
     site: Site, monkeypatch: pytest.MonkeyPatch, begun: bytes
 ) -> None:
-    monkeypatch.setattr(door, "REQUESTS_S", 0.5)
+    monkeypatch.setattr(server, "REQUESTS_S", 0.5)
     with site.page() as page, half_open(site, begun) as opened:
         page.receive("welcome")
         while not closed_by_server(opened):
@@ -400,9 +399,9 @@ def test_of_too_many_requests_the_oldest_is_closed_and_pages_still_come(site: Si
     with ExitStack() as opened:
         begun = [
             opened.enter_context(half_open(site, b"GET / HTTP/1.1\r\n"))
-            for _ in range(3 * door.MAX_REQUESTS)
+            for _ in range(3 * server.MAX_REQUESTS)
         ]
-        assert all(closed_by_server(each) for each in begun[: door.MAX_REQUESTS])
+        assert all(closed_by_server(each) for each in begun[: server.MAX_REQUESTS])
         assert get(site.server.address)[0] == 200
         with site.page() as page:
             page.receive("welcome")
@@ -411,7 +410,7 @@ def test_of_too_many_requests_the_oldest_is_closed_and_pages_still_come(site: Si
 def test_a_closed_page_that_answers_nothing_is_gone_after_a_while(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(door, "CLOSE_S", 0.5)
+    monkeypatch.setattr(server, "CLOSE_S", 0.5)
     with deaf_page(site) as deaf:
         deaf.sendall(masked("no hello"))
         while not closed_by_server(deaf):

@@ -6,7 +6,7 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.corrections import correction_text, read_correction, write_correction
-from planner.episodes.pack import write_set
+from planner.episodes.episode_file import write_set
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.world.episode import Episode, read_episode

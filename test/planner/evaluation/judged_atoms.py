@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from published_cases import Atom, Document
 
-from planner.evaluation import propositions
+from planner.evaluation import predicates
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.task import Predicate
@@ -35,7 +35,7 @@ def atoms_as_geometry() -> Iterator[None]:
         return (Predicate.IS_NEXT_TO.value, *sorted((a, b))) in world
 
     with patch.multiple(
-        propositions,
+        predicates,
         on_top_of=second_of(Predicate.IS_ON_TOP),
         is_inside=relation(Predicate.IS_INSIDE),
         is_in_room=relation(Predicate.IS_IN_ROOM),

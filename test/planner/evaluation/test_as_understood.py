@@ -6,11 +6,10 @@ from dataclasses import replace
 import pytest
 import yaml
 
-from planner.evaluation.as_understood import WordsJudge, understood_of
+from planner.evaluation.as_understood import StateHistory, WordsJudge, understood_of
 from planner.evaluation.progress import Mode, Verdict, variant_text
-from planner.evaluation.state_history import StateHistory
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructState
+from planner.world.topics import InstructState
 from planner.world.vocabulary import Relation
 
 CUP_ON_TABLE = "[{move: {the: cup}, to: {on_top: {the: table, in: {the: living room}}}}]"

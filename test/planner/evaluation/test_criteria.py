@@ -13,7 +13,7 @@ from random_cases import cases
 from planner.evaluation.criteria import criteria_findings
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.relations import holds
+from planner.evaluation.predicates import holds
 from planner.evaluation.scene import BrokenStateError, Scene
 from planner.evaluation.task import Evaluation
 from planner.world.episode import ROBOT, Criteria

@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.evaluation.cycles import in_order
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
-from planner.evaluation.task import Predicate, TieKind
+from planner.evaluation.task import Predicate, TieKind, in_order
 from planner.world.episode import read_episode
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_house

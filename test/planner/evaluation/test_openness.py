@@ -2,10 +2,10 @@
 
 import pytest
 
+from planner.evaluation.checklist import needs, plan_length
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.needs import needs, plan_length
+from planner.evaluation.predicates import Watch
 from planner.evaluation.progress import Mode
-from planner.evaluation.propositions import Watch
 from planner.evaluation.scene import Scene
 from planner.world.errors import FileError, PlannerError
 

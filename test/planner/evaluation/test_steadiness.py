@@ -10,7 +10,7 @@ import pytest
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.propositions import Watch
+from planner.evaluation.predicates import Watch
 from planner.evaluation.scene import Scene, world_box
 from planner.world.geometry import Box, Pose
 

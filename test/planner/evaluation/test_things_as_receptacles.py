@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.evaluation.entity_checks import facts_of_state
-from planner.evaluation.predicates import is_inside, is_on_floor, is_on_top
-from planner.evaluation.relations import holds
+from planner.evaluation.predicates import holds, is_inside, is_on_floor, is_on_top
 from planner.evaluation.scene import Scene
 from planner.world.catalogue import default_catalogue
 

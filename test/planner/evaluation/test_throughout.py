@@ -4,7 +4,7 @@ import pytest
 
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode, Reason
-from planner.planning.goal import goal_of
+from planner.planning.expert.facts import goal_of
 from planner.world.errors import PlannerError
 
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.published_schema import FILE_NAME, schema_text
-from planner.evaluation.trace import EpisodeTrace, read_traces, write_traces
+from planner.evaluation.trace import FILE_NAME, EpisodeTrace, read_traces, schema_text, write_traces
 from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder, TracedEvaluator
 from planner.world.errors import FileError
 from planner.world.skill import SkillCode, SkillResult
@@ -78,9 +77,7 @@ def test_what_is_written_is_read(made: EpisodeTrace, tmp_path: Path) -> None:
 
 def test_the_published_schema_is_current() -> None:
     published = (ROOT / "docs" / "schema" / FILE_NAME).read_text(encoding="utf-8")
-    assert published == schema_text(), (
-        "run: python -m planner.evaluation.published_schema docs/schema"
-    )
+    assert published == schema_text(), "run: python -m planner.evaluation.trace docs/schema"
 
 
 def broken(lines: list[str], number: int, **changes: object) -> str:

@@ -2,7 +2,7 @@
 
 import yaml
 
-from planner.grounding.binder import Binder
+from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding
 from planner.grounding.scene import Scene
 from planner.language.goal_form import Goal

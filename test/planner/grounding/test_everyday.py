@@ -7,7 +7,7 @@ import pytest
 
 from planner.episodes.start_state import piece_state
 from planner.evaluation.language import read_evaluation
-from planner.grounding.binder import Binder
+from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding
 from planner.grounding.scene import Scene, Thing, scene_of_state
 from planner.language.goal_form import Goal, Leave, Never

@@ -4,15 +4,15 @@ import pytest
 from small_house import scene_with, thing
 
 from planner.episodes.start_state import start_entities
-from planner.grounding.binder import Binder
+from planner.grounding.grounder import Binder
 from planner.grounding.scene import scene_of_belief, scene_of_state
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
-from planner.planning.full_view import full_belief
+from planner.planning.planner_inputs import full_belief
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.look import Color
+from planner.world.shapes import Color
 from planner.world.state import WorldState
 
 

@@ -6,7 +6,7 @@ import pytest
 from grounded import goal, propositions
 from small_house import scene_with, thing
 
-from planner.grounding.binder import Binder
+from planner.grounding.grounder import Binder
 from planner.grounding.scene import Scene
 from planner.grounding.spots import likely_pieces, too_small_for
 from planner.world.vocabulary import EntityKind

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from planner.houses.generator import generate_house
-from planner.houses.shipped import Recipe, recipes, shipped_houses
+from planner.houses.generator import Recipe, generate_house, recipes, shipped_houses
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError
 from planner.world.house import House, house_json

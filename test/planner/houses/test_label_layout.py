@@ -10,8 +10,7 @@ from shapely.geometry import Point
 
 from planner.houses.drawing import PlanNames, PlanSheet
 from planner.houses.label_layout import Label, LabelLayout, extent_m
-from planner.houses.marks import Marks
-from planner.houses.ways import Move, sampled
+from planner.houses.marks import Marks, Move, sampled
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world.house import House
 from planner.world.house_checks import load_house

@@ -10,11 +10,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.instruct.cli import add_arguments, printer, read_request
-from planner.instruct.request import CancelReason, InstructionEnd, InstructRequest
+from planner.instruct.cli import (
+    CancelReason,
+    InstructionEnd,
+    InstructRequest,
+    add_arguments,
+    printer,
+    read_request,
+)
 from planner.narrator.story import Event, Kind
 from planner.world.errors import PlannerError
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 
 def order(*words: str) -> InstructRequest:

@@ -7,10 +7,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.language.answers import AnswerSort, read_answer
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal
-from planner.language.interpretation import interpret
+from planner.language.interpretation import AnswerSort, interpret, read_answer
 from planner.language.reading import Ask, AskReason
 
 CUP = "Put the cup on the table."

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from planner.language.goal_form import REQUESTS
-from planner.language.reading import OUTCOMES, AskReason, ImpossibleReason, NoCommandReason
-from planner.language.words import (
+from planner.language.lexicon import (
     GENERIC_KINDS,
     Actor,
     Amount,
@@ -20,6 +19,7 @@ from planner.language.words import (
     Relation,
     Spot,
 )
+from planner.language.reading import OUTCOMES, AskReason, ImpossibleReason, NoCommandReason
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language.md").read_text("utf-8")
 ENUMS = (

@@ -10,18 +10,22 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.language.description import (
+from planner.language.goal_form import (
     Anchor,
     Description,
+    Goal,
+    Leave,
+    Make,
     Mention,
+    Move,
     NounPhrase,
     OneOf,
     Place,
     PlaceOf,
+    Prepare,
+    Request,
 )
-from planner.language.goal_form import Goal, Leave, Make, Move, Prepare, Request
-from planner.language.reading import read_instructions
-from planner.language.words import (
+from planner.language.lexicon import (
     Actor,
     Amount,
     Arrangement,
@@ -30,8 +34,9 @@ from planner.language.words import (
     Relation,
     Spot,
 )
+from planner.language.reading import read_instructions
 from planner.world.errors import FileError
-from planner.world.look import Color
+from planner.world.shapes import Color
 
 
 def goal(text: str) -> Goal:

@@ -26,10 +26,10 @@ from planner.language.reading import (
     NoCommand,
     NoCommandReason,
     NotUnderstood,
+    Source,
     read_instructions,
+    tokens_of,
 )
-from planner.language.sentence import Source
-from planner.language.tokens import tokens_of
 
 EVERYDAY = Path(__file__).parents[2] / "data" / "everyday"
 KNOWN = read_instructions(EVERYDAY / "known.yaml")

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.language.description import Description
-from planner.language.lexicon import Match, Part, Sense, default_lexicon
-from planner.language.plurals import plural_of
+from planner.language.goal_form import Description
+from planner.language.lexicon import Match, Part, Sense, default_lexicon, plural_of
 
 
 def senses(text: str) -> set[Sense]:

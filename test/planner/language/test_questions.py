@@ -6,9 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.language.question_form import AskedPlace, Question, QuestionSort
-from planner.language.questions import read_question
-from planner.language.words import Relation
+from planner.language.lexicon import Relation
+from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
 
 WHERE, WHAT, HOW_MANY, CHANGED = QuestionSort
 

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from memory_samples import LENS, layout_of
 
-from planner.memory.features import GroundTruthFeatures
+from planner.memory.features import GroundTruthFeatures, ObjectGraph
 from planner.memory.memory import Memory
-from planner.memory.object_graph import ObjectGraph
 from planner.memory.query import ask
 from planner.memory.updater import MemoryUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater

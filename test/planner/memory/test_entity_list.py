@@ -15,8 +15,7 @@ from planner.memory.entity_list import OPENNESS_TOLERANCE, EntityList, Outcome
 from planner.memory.operations import parse
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import WordMatch, delta_lines, entity_line
-from planner.world.belief import Source
-from planner.world.entity import OperationKind
+from planner.world.belief import OperationKind, Source
 from planner.world.geometry import Pose
 from planner.world.vocabulary import Relation
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from planner.memory.camera import unproject
-from planner.memory.epm_prompt import (
+from planner.memory.vlm import (
     NEXT_UPDATE,
     NO_POINT,
     PREVIOUS_ACTION,
@@ -16,7 +16,7 @@ from planner.memory.epm_prompt import (
     update_prompt,
     view_points,
 )
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 import pytest
 from memory_samples import layout_of
 
+from planner.memory.camera import surface_point
 from planner.memory.memory import EditError, Memory
-from planner.memory.support import surface_point
 from planner.memory.updater import Facts, Operation
-from planner.parts.calls import parse_call
-from planner.world.belief import Source
+from planner.parts.kinds import parse_call
+from planner.world.belief import OperationKind, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import OperationKind
 from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.observation import Observation

@@ -2,20 +2,31 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from memory_samples import layout_of
 
+from planner.memory import operations as corrections
+from planner.memory.memory import EditError, Memory
 from planner.memory.operations import (
     CoordinateFrame,
+    CorrectionError,
     Parsed,
     Reading,
     parse,
     to_pixel,
     write,
 )
+from planner.memory.run import open_memory
 from planner.memory.updater import Operation
-from planner.world.entity import OperationKind
+from planner.parts.kinds import parse_call
+from planner.world.belief import Entity, OperationKind, Source
+from planner.world.skill import SkillResult
+from planner.world.vocabulary import Relation
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
 
@@ -117,3 +128,130 @@ def test_writing_needs_what_the_grammar_needs() -> None:
         write([Operation(REMOVE)])
     with pytest.raises(ValueError, match="without coordinates or description"):
         write([Operation(ADD, description="cup")])
+
+
+@pytest.fixture
+def memory() -> Memory:
+    memory = Memory(layout_of(2), None)
+    table = memory.layout.furniture[0].box.center_m
+    memory.edit([corrections.add("cup", (table[0], table[1], 0.8))], "somebody", 1.0)
+    return memory
+
+
+def known(memory: Memory, number: int) -> Entity:
+    entity = memory.entity(number)
+    assert entity is not None
+    return entity
+
+
+def correct(memory: Memory, operation: Operation) -> list[str]:
+    before = memory.sequence
+    memory.edit([operation], "somebody", 5.0)
+    return memory.deltas_since(before).lines
+
+
+def test_what_is_added_is_reported_and_placed_by_the_layout(memory: Memory) -> None:
+    cup = known(memory, 102)
+    assert (cup.name, cup.source, cup.room) == ("cup_102", Source.TOLD, "hall_0")
+    assert (cup.parent, cup.relation) == ("table_0", Relation.ON)
+
+
+def test_moving_by_a_place_and_by_furniture(memory: Memory) -> None:
+    assert correct(memory, corrections.move(known(memory, 102), (9.0, 9.0, 0.05))) == [
+        "Update Object.102: cup"
+    ]
+    assert known(memory, 102).parent == "floor_hall_0"
+    assert correct(memory, corrections.move_onto(known(memory, 102), known(memory, 101))) == [
+        "Update Object.102: cup with the Object.101"
+    ]
+    cup = known(memory, 102)
+    assert (cup.parent, cup.relation, cup.source) == ("table_1", Relation.ON, Source.TOLD)
+
+
+def test_what_is_held_is_put_down_when_it_is_moved(memory: Memory) -> None:
+    memory.note_result("agent_0", parse_call("Pick[cup_102]"), SkillResult.success(), 2.0)
+    correct(memory, corrections.move_onto(known(memory, 102), known(memory, 101)))
+    assert not known(memory, 102).picked
+    assert known(memory, 102).parent == "table_1"
+
+
+def test_renaming_changes_class_name_and_text(memory: Memory) -> None:
+    assert correct(memory, corrections.rename(known(memory, 102), "coffee mug")) == [
+        "Update Object.102: coffee mug"
+    ]
+    mug = known(memory, 102)
+    assert (mug.name, mug.class_name, mug.source) == ("coffee_mug_102", "coffee_mug", Source.TOLD)
+    nodes = memory.belief(6.0).nodes
+    assert "coffee_mug_102" in nodes
+    assert "cup_102" not in nodes
+
+
+def test_states_are_set_and_unset(memory: Memory) -> None:
+    assert correct(memory, corrections.set_state(known(memory, 102), "dirty")) == [
+        "Update Object.102: cup dirty"
+    ]
+    assert known(memory, 102).states == {"clean": False}
+    correct(memory, corrections.set_state(known(memory, 102), "filled"))
+    correct(memory, corrections.set_state(known(memory, 102), "clean"))
+    assert known(memory, 102).states == {"clean": True, "filled": True}
+    correct(memory, corrections.set_state(known(memory, 100), "open"))
+    assert known(memory, 100).openness == 1.0
+
+
+def test_removing(memory: Memory) -> None:
+    assert correct(memory, corrections.remove(known(memory, 102))) == ["Remove Object.102"]
+    assert memory.entity(102) is None
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_place_that_is_none_is_refused(memory: Memory, value: float) -> None:
+    with pytest.raises(CorrectionError, match=r"at: y is (nan|inf), expected a finite number"):
+        corrections.move(known(memory, 102), (0.0, value, 0.0))
+    nowhere = Operation(OperationKind.ADD, description="cup", position_m=(0.0, value, 0.0))
+    with pytest.raises(EditError, match=r"operation 0: Add: its position .* is not finite"):
+        memory.edit([nowhere], "somebody", 2.0)
+
+
+def test_wrong_corrections_are_refused_with_the_reason(memory: Memory) -> None:
+    cup, table = known(memory, 102), known(memory, 100)
+    with pytest.raises(CorrectionError, match=r"state: 'shiny' is none of clean, dirty"):
+        corrections.set_state(cup, "shiny")
+    with pytest.raises(CorrectionError, match=r"state: a cup is never powered on"):
+        corrections.set_state(cup, "powered on")
+    with pytest.raises(CorrectionError, match=r"cup_102 is not furniture"):
+        corrections.set_state(cup, "open")
+    with pytest.raises(CorrectionError, match=r"onto: cup_102 is not furniture"):
+        corrections.move_onto(cup, cup)
+    with pytest.raises(CorrectionError, match=r"to: '' names no known object"):
+        corrections.rename(cup, "")
+    for change in (corrections.remove, lambda e: corrections.rename(e, "desk")):
+        with pytest.raises(CorrectionError, match=r"table_0 is furniture"):
+            change(table)
+    with pytest.raises(EditError, match=r"operation 0: Remove: there is no Object\.999"):
+        memory.edit([Operation(OperationKind.REMOVE, 999)], "somebody", 2.0)
+
+
+def test_a_name_that_is_taken_is_refused(memory: Memory) -> None:
+    memory.edit([corrections.add("mug", (3.0, 3.0, 0.1), "mug_102")], "somebody", 2.0)
+    before = memory.snapshot()
+    with pytest.raises(EditError, match=r"mug_102 is Object\.103 already"):
+        correct(memory, corrections.rename(known(memory, 102), "mug"))
+    assert memory.snapshot() == before
+
+
+def test_corrections_survive_a_restart(tmp_path: Path) -> None:
+    def begin() -> Memory:
+        return open_memory(
+            layout_of(2), None, folder=tmp_path, episode="e", agents={}, clock_s=10.0
+        )
+
+    memory = begin()
+    memory.edit([corrections.add("cup", (9.0, 9.0, 0.05))], "somebody", 1.0)
+    correct(memory, corrections.rename(known(memory, 102), "mug"))
+    correct(memory, corrections.set_state(known(memory, 102), "dirty"))
+    memory.close()
+    again = begin()
+    mug = known(again, 102)
+    assert (mug.name, mug.description, mug.source) == ("mug_102", "mug dirty", Source.TOLD)
+    assert again.deltas_since(0).lines == ["Add Object.102: mug dirty"]
+    again.close()

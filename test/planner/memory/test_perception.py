@@ -11,8 +11,7 @@ import pytest
 from memory_samples import flat_frame, layout_of
 from tiny_vision_model import make_tiny_zoedepth
 
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.rising import Rising
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.perception import (
     DepthErrors,
@@ -23,7 +22,7 @@ from planner.memory.perception import (
 )
 from planner.memory.updater import Operation
 from planner.parts.option import OptionValue
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Observation

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 from power_cut import Machine
 
-from planner.memory import journal_sync
-from planner.memory.journal_sync import JournalSync
-from planner.memory.store import Content, StoreError, read_file
+from planner.memory import store
+from planner.memory.store import Content, JournalSync, StoreError, read_file
 
 
 def stored(machine: Machine) -> Content | None:
@@ -27,7 +26,7 @@ def test_a_commit_survives_a_power_cut_without_another_one(tmp_path: Path) -> No
         from memory_samples import layout_of
         from planner.memory.run import open_memory
         from planner.memory.updater import Operation
-        from planner.world.entity import OperationKind
+        from planner.world.belief import OperationKind
         memory = open_memory(
             layout_of(3), None, folder=FOLDER / "store", episode="e1", agents={}, clock_s=100.0
         )
@@ -54,7 +53,7 @@ def test_a_commit_survives_a_power_cut_without_another_one(tmp_path: Path) -> No
 def test_what_the_disk_refuses_is_said_and_tried_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_sync, "SYNC_S", 0.01)
+    monkeypatch.setattr(store, "SYNC_S", 0.01)
     (tmp_path / "a.sqlite-wal").write_bytes(b"x")
     is_broken, synced = True, 0
 
@@ -64,7 +63,7 @@ def test_what_the_disk_refuses_is_said_and_tried_again(
             raise OSError(5, "Input/output error")
         synced += 1
 
-    monkeypatch.setattr(journal_sync.os, "fdatasync", sync)
+    monkeypatch.setattr(store.os, "fdatasync", sync)
     pace = JournalSync(tmp_path / "a.sqlite")
     pace.note()
     deadline = time.monotonic() + 60

@@ -12,21 +12,15 @@ from memory_samples import LENS
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.cli import main
-from planner.memory.features import GroundTruthFeatures
+from planner.memory.features import GroundTruthFeatures, ObjectGraph
 from planner.memory.memory import Memory
-from planner.memory.object_graph import ObjectGraph
 from planner.memory.part import UpdaterRequest, load_updater
 from planner.memory.room_labels import KEY, LABELS, RoomLabels
-from planner.models.blocking import BlockingLoop
-from planner.models.caller import Caller
-from planner.models.chat import ChatModel, Message, ModelError
-from planner.models.reference import Fault
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
-from planner.models.teacher import Skill, Teacher
-from planner.models.trace import ModelCall
-from planner.parts.calls import parse_call
-from planner.planning.prompts.partnr import world_description
+from planner.models.caller import BlockingLoop, Caller, ModelCall
+from planner.models.chat import ChatModel, Fault, Message, ModelError, Role
+from planner.models.teacher import ScriptedModel, Skill, Teacher
+from planner.parts.kinds import parse_call
+from planner.planning.partnr.prompts import world_description
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House

@@ -18,10 +18,9 @@ from memory_samples import layout_of
 from planner.memory.entity_list import EntityList
 from planner.memory.memory import EditError, Memory
 from planner.memory.run import open_memory, store_path
-from planner.memory.store import Store, read_file, write_file
-from planner.memory.store_files import StoreError
+from planner.memory.store import Store, StoreError, read_file, write_file
 from planner.memory.updater import Operation
-from planner.world.entity import OperationKind
+from planner.world.belief import OperationKind
 from planner.world.observation import Observation
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
@@ -61,7 +60,7 @@ def test_a_killed_process_loses_nothing_that_it_told(tmp_path: Path) -> None:
         from pathlib import Path
         from planner.memory.run import open_memory
         from planner.memory.updater import Operation
-        from planner.world.entity import OperationKind
+        from planner.world.belief import OperationKind
         memory = open_memory(layout_of(3), None, folder=Path({str(tmp_path)!r}), episode="e1",
                              agents={{}}, clock_s=100.0)
         while True:

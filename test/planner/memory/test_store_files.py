@@ -15,8 +15,14 @@ from memory_samples import layout_of
 
 from planner.memory.memory import Memory
 from planner.memory.run import store_path
-from planner.memory.store import Store, read_file, write_file
-from planner.memory.store_files import MAX_NAME_BYTES, StoreError, named_file
+from planner.memory.store import (
+    MAX_NAME_BYTES,
+    Store,
+    StoreError,
+    named_file,
+    read_file,
+    write_file,
+)
 
 
 def content() -> object:

@@ -15,12 +15,10 @@ import pytest
 from memory_samples import LENS, layout_of, piece_state, world_of
 
 from planner.memory.camera import in_image, project
-from planner.memory.features import GroundTruthFeatures
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.rising import Rising
+from planner.memory.features import GroundTruthFeatures, ObjectGraph
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import Memory
-from planner.memory.object_graph import ObjectGraph
 from planner.memory.operations import write
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Counting, MemoryUpdater, Operation
@@ -28,10 +26,9 @@ from planner.memory.vlm import VlmUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater
 from planner.memory.wording import words_of
 from planner.models.chat import Completion, Request
-from planner.parts.calls import parse_call
-from planner.world.belief import Source
+from planner.parts.kinds import parse_call
+from planner.world.belief import Entity, OperationKind, Source
 from planner.world.catalogue import default_catalogue
-from planner.world.entity import Entity, OperationKind
 from planner.world.geometry import Pose, Vec3
 from planner.world.observation import CameraFrame, Observation
 from planner.world.skill import SkillResult

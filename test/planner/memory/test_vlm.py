@@ -10,16 +10,15 @@ import pytest
 from chat_server import chat_server
 
 from planner.memory.memory import Memory
-from planner.memory.operation_grammar import OperationsReply, operation_grammar
 from planner.memory.operations import CoordinateFrame
 from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import Operation
-from planner.memory.vlm import VlmUpdater
+from planner.memory.vlm import OperationsReply, VlmUpdater, operation_grammar
+from planner.models.caller import ModelCall
+from planner.models.chat import Role
 from planner.models.replies.form import ReplyError
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
-from planner.world.entity import Entity
+from planner.models.teacher import ScriptedModel
+from planner.world.belief import Entity
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house_checks import load_house

@@ -7,19 +7,18 @@ from dataclasses import replace
 import numpy as np
 from memory_samples import LENS, agent_state, layout_of, thing, world_of
 
-from planner.memory.features import GroundTruthFeatures
+from planner.memory.features import GroundTruthFeatures, ObjectGraph
 from planner.memory.memory import Memory
-from planner.memory.object_graph import ObjectGraph
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Facts, Operation
-from planner.parts.calls import parse_call
-from planner.planning.prompts.partnr import summary, world_description
-from planner.world.appearance import look_of_piece
-from planner.world.entity import OperationKind
+from planner.parts.kinds import parse_call
+from planner.planning.partnr.prompts import summary, world_description
+from planner.world.belief import OperationKind
+from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
-from planner.world.look import Color, Look, Material
 from planner.world.observation import CameraFrame, Observation, Sighting
+from planner.world.shapes import Color, Look, Material
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, Relation

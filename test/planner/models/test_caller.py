@@ -6,13 +6,11 @@ import asyncio
 
 import pytest
 
-from planner.models.caller import Caller, Remark
-from planner.models.chat import Message, ModelError, ModelUnavailableError, Request, Speaker
-from planner.models.replies.item_list import ListReply
-from planner.models.retries import Retries, RetryingModel
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
+from planner.models.caller import Caller, ModelCall, Remark
+from planner.models.chat import Message, ModelError, ModelUnavailableError, Request, Role, Speaker
+from planner.models.model_choice import Retries, RetryingModel
+from planner.models.replies.form import ListReply
+from planner.models.teacher import ScriptedModel
 from planner.world.errors import PlannerError
 
 ASK = (Message(Speaker.USER, "Which first?"),)

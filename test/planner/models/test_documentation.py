@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.models.role import Role
+from planner.models.chat import Role
 from planner.parts.kinds import MODELS
 
 ROOT = Path(__file__).parents[3]

@@ -11,12 +11,10 @@ from memory_samples import flat_frame, layout_of
 from tiny_vision_model import make_tiny_vision_model
 
 from planner.memory.memory import Memory
-from planner.memory.operation_grammar import operation_grammar
 from planner.memory.operations import CoordinateFrame, Reading, parse
-from planner.models.chat import Message, ModelError, Request, Speaker
-from planner.models.in_process_vision import InProcessVision
-from planner.models.picture import Picture
-from planner.models.vision_model import load_vision_model
+from planner.memory.vlm import operation_grammar
+from planner.models.chat import Message, ModelError, Picture, Request, Speaker
+from planner.models.in_process_vision import InProcessVision, load_vision_model
 from planner.world.errors import PlannerError
 from planner.world.observation import Observation
 

@@ -12,11 +12,10 @@ from planner.bringup_arguments import ARGUMENTS
 from planner.models.chat import Completion, Message, ModelError, Request, Speaker
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.recorded import RecordedModel, RecordingModel
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 from planner.parts.kinds import PLANNERS
-from planner.planning.part import needs_model
+from planner.planning.part import PlannerChoice, make_planner, needs_model
 from planner.planning.planner import Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.errors import FileError, PlannerError
 
 HELLO = (Message(Speaker.SYSTEM, "be short"), Message(Speaker.USER, "hello"))

@@ -23,8 +23,8 @@ from planner.models.chat import (
     Request,
     Speaker,
 )
+from planner.models.model_choice import Retries, RetryingModel
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
-from planner.models.retries import Retries, RetryingModel
 
 HELLO = (Message(Speaker.USER, "hello"),)
 FAST = Retries(max_count=2, first_wait_s=0.01, max_wait_s=0.05)

@@ -8,10 +8,19 @@ from random import Random
 
 import pytest
 
-from planner.models.chat import Message, ModelError, Request, Speaker
+from planner.models.chat import (
+    Fault,
+    Knows,
+    Message,
+    ModelError,
+    Reader,
+    Reference,
+    ReferenceReply,
+    Request,
+    Role,
+    Speaker,
+)
 from planner.models.model_choice import ModelChoice, make_model
-from planner.models.reference import Fault, Knows, Reader, Reference, ReferenceReply
-from planner.models.role import Role
 from planner.models.teacher import Skill, Teacher
 from planner.world.errors import PlannerError
 

@@ -26,9 +26,9 @@ from planner.models.chat import (
     Request,
     Speaker,
 )
+from planner.models.model_choice import Retries, RetryingModel
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
-from planner.models.replies.turn_grammar import Ability, TurnForm, Words, turn_grammar
-from planner.models.retries import Retries, RetryingModel
+from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
 from planner.models.serve import cpu_command
 from planner.world.skill import SkillName
 

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.houses.ways import Move
+from planner.houses.marks import Move
 from planner.narrator import story
 from planner.narrator.picture import Moment, draw_run
 from planner.world.belief import BeliefNode
-from planner.world.hands import Hands
 from planner.world.house import House
-from planner.world.instruct import one_line
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.topics import one_line
+from planner.world.vocabulary import EntityKind, Hands, Relation
 
 
 def test_lines_say_when_who_and_why() -> None:

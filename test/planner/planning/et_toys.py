@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.planning.et_agent.agent import AgentOptions, EtAgent
-from planner.planning.et_agent.errand import Errand, TaskClass
-from planner.planning.et_agent.ranker import Ranker, RankerName
+from planner.planning.et_agent.ranker import Errand, Ranker, RankerName, TaskClass
 from planner.planning.et_agent.reading import read_task
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.graph_file import Graph

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from planner.planning.learned.matches import Array
-from planner.planning.learned.network import MARKS, NUMBERS, Reading
+from planner.planning.learned.network import MARKS, NUMBERS, Array, Reading
 from planner.planning.learned.tokens import Token
 
 

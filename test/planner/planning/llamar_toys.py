@@ -7,14 +7,12 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner.models.chat import Completion, Message, ModelError, Request
-from planner.models.role import Role
+from planner.models.chat import Completion, Message, ModelError, Request, Role
 from planner.planning.llamar.actions import IDLE, Action, ActionError, parse_action
 from planner.planning.llamar.joint_planner import JointPlanner
 from planner.planning.llamar.prompt import read_block
 from planner.planning.llamar.translator import Translation
-from planner.planning.messages import TeamMessage
-from planner.planning.planner import AgentResult, Context, Decision, Task
+from planner.planning.planner import AgentResult, Context, Decision, Task, TeamMessage
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House

@@ -10,7 +10,7 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.models.picture import Picture
+from planner.models.chat import Picture
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import (
     AgentResult,
@@ -22,11 +22,10 @@ from planner.planning.planner import (
     no_picture,
 )
 from planner.world.agents import capabilities_of
-from planner.world.belief import Belief, BeliefNode, Source
+from planner.world.belief import Belief, BeliefNode, Guesses, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.second_guess import Guesses
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.states import default_states
 from planner.world.vocabulary import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.programs.interpreter import Interpreter
 from planner.planning.programs.parsing import parse_program
-from planner.planning.programs.steps import Failed, Finished, Missing
+from planner.planning.programs.program import Failed, Finished, Missing
 from planner.world.skill import SkillCall, SkillName
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from planner.planning.delta_log import DeltaLog
-from planner.world.entity import Edit, Entity, MemoryChange, OperationKind
+from planner.planning.planner_inputs import DeltaLog
+from planner.world.belief import Edit, Entity, MemoryChange, OperationKind
 
 
 def entity(number: int, text: str, *, picked: bool = False) -> Entity:

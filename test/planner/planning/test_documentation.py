@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from planner.planning.instruction import MAX_CHARACTERS
-from planner.planning.planner_choice import PLANNERS
-from planner.world.instruct import InstructionCode
+from planner.planning.part import PLANNERS
+from planner.world.topics import InstructionCode
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "planning.md").read_text(encoding="utf-8")

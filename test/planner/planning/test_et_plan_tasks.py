@@ -8,20 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.generating import Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import HomeSplit, homes
+from planner.episodes.et_generation.categories import Category, HomeSplit, homes
+from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.models.teacher import Skill, Teacher
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.part import PlannerChoice, make_planner
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions

@@ -6,7 +6,7 @@ import pytest
 
 from planner.planning.instruction import MAX_CHARACTERS, Request, RequestError, task_of
 from planner.world.episode import Episode
-from planner.world.instruct import InstructionCode, one_line
+from planner.world.topics import InstructionCode, one_line
 
 AGENTS = ("agent_0", "agent_1")
 

@@ -11,11 +11,10 @@ from planning_toys import Outcome, ToyWorld, play, prop, task_of
 from planner.models.chat import ChatModel, ModelError
 from planner.models.gbnf import read_grammar
 from planner.models.replies.form import ReplyError
-from planner.models.scripted import ScriptedModel
-from planner.models.teacher import Skill, Teacher
+from planner.models.teacher import ScriptedModel, Skill, Teacher
+from planner.planning.open_loop import MAX_STEPS, PlanReply, PlanStep
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.prompts.open_loop import MAX_STEPS, PlanReply, PlanStep
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind
 

@@ -10,14 +10,13 @@ from itertools import pairwise
 import pytest
 from planning_toys import ToyWorld, capabilities, play
 
+from planner.models.caller import ModelCall
 from planner.models.chat import Message, ModelError, Speaker, transcript
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
-from planner.planning.dialogues import AgentDialogues
+from planner.models.teacher import ScriptedModel
+from planner.planning.dialogues import MAX_CALLS, AgentDialogues, EpmScript, make_react
+from planner.planning.epm_prompt import ENTITIES, entity_line, numbered
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import DialogueOptions
-from planner.planning.prompts.epm import ENTITIES, entity_line, numbered
-from planner.planning.react import MAX_CALLS, EpmScript, make_react
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind
 

@@ -8,12 +8,12 @@ from random import Random
 import pytest
 from planning_toys import ToyWorld, play, prop, task_of
 
-from planner.models.reference import Fault
-from planner.models.replies.turn_grammar import Naming
+from planner.models.chat import Fault
+from planner.models.replies.turn import Naming
 from planner.models.teacher import Skill, Teacher
-from planner.parts.calls import parse_call
-from planner.planning.axes import Axes, Control
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.parts.kinds import parse_call
+from planner.planning.part import PlannerChoice, make_planner
+from planner.planning.planner_model import Axes, Control
 from planner.planning.right_calls import DONE, faulty_calls, written_for_all
 from planner.world.skill import SkillCall
 

@@ -12,16 +12,22 @@ from typing import Any
 import pytest
 from planning_toys import Outcome, ToyWorld, capabilities, play
 
+from planner.models.caller import ModelCall
 from planner.models.chat import Message
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
-from planner.parts.calls import parse_call
-from planner.planning.axes import Axes, Control
+from planner.models.teacher import ScriptedModel
+from planner.parts.kinds import parse_call
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Exchange, Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.planner_model import DialogueOptions
-from planner.planning.prompts.partnr_state import TOKEN
-from planner.planning.repeats import MAX_FAILURES, MAX_SUCCESSES, PAUSE_CALLS, Repeats
+from planner.planning.planner_model import (
+    MAX_FAILURES,
+    MAX_SUCCESSES,
+    PAUSE_CALLS,
+    TOKEN,
+    Axes,
+    Control,
+    DialogueOptions,
+    Repeats,
+)
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, Relation
 

@@ -11,16 +11,25 @@ from planning_toys import prop
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run_options import RunOptions
-from planner.parts.calls import parse_call
-from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
-from planner.planning.ros_inputs import RosInputs
-from planner.planning.ros_world import RosWorld
+from planner.parts.kinds import parse_call
+from planner.planning import ros_world
+from planner.planning.planner import (
+    MAX_CHARACTERS,
+    AgentResult,
+    Context,
+    Decision,
+    Planner,
+    Task,
+    TeamMessage,
+)
+from planner.planning.planner_inputs import RosInputs
+from planner.planning.ros_world import BeliefWait, RosMessages, RosWorld
 from planner.planning.session import Session
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import Capabilities
-from planner.world.skill import SkillCall, SkillResult
+from planner.world.skill import SkillCall, SkillCode, SkillResult
 from sim_bridge.embedded.backend import EmbeddedBackend
 
 AGENTS = ("agent_0", "agent_1")
@@ -122,3 +131,138 @@ def test_both_adapters_deliver_results_of_one_moment_together(
     task = Task("wait", AGENTS)
     asyncio.run(asyncio.wait_for(Session(task, planner, replayed.world).run(), 20))
     assert planner.batches == expected.batches
+
+
+ENDED_S = 2.0
+TURN = parse_call("Rotate[Right]")
+
+
+class Memory:
+    """A belief of which only the time matters."""
+
+    def __init__(self) -> None:
+        self.belief = Belief(0.0, 0, {})
+        self._listeners: list[asyncio.Future[None]] = []
+
+    def publish(self, stamp_s: float) -> None:
+        self.belief = Belief(stamp_s, 0, {})
+        listeners, self._listeners = self._listeners, []
+        for listener in listeners:
+            listener.set_result(None)
+
+    async def changed(self) -> None:
+        listener: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._listeners.append(listener)
+        await listener
+
+
+def waited_until_s(
+    result: SkillResult,
+    lines: list[str] | None = None,
+    published_s: Sequence[float] = (1.9, ENDED_S, 2.1),
+) -> float:
+    """The time of the belief with which planning goes on."""
+    memory = Memory()
+
+    async def wait() -> float:
+        ended = {"agent_0": AgentResult("agent_0", TURN, result, ENDED_S)}
+        log = (lines if lines is not None else []).append
+        waiting = asyncio.ensure_future(BeliefWait(memory, log).until_shown(ended))
+        for stamp_s in published_s:
+            # What waits has its turns before the next message, however slow the machine.
+            for _ in range(5):
+                await asyncio.sleep(0.0)
+            if waiting.done():
+                break
+            memory.publish(stamp_s)
+        await waiting
+        return memory.belief.stamp_s
+
+    return asyncio.run(wait())
+
+
+@pytest.mark.parametrize("code", [SkillCode.SUCCESS, SkillCode.BLOCKED])
+def test_a_turn_is_waited_for_though_it_has_no_effect_on_things(code: SkillCode) -> None:
+    result = SkillResult(code, "", duration_s=0.5, ended_s=ENDED_S)
+    assert waited_until_s(result) == ENDED_S
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        # Refused before it began, and lost with its executor: the memory hears of neither.
+        SkillResult(SkillCode.BUSY, "", ended_s=ENDED_S),
+        SkillResult(SkillCode.BACKEND_FAULT, ""),
+    ],
+)
+def test_what_the_memory_will_not_hear_of_is_not_waited_for(result: SkillResult) -> None:
+    assert waited_until_s(result) == 0.0
+
+
+def test_a_memory_that_hears_nothing_is_not_waited_for_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("planner.planning.ros_world.EFFECT_TIMEOUT_S", 0.005)
+    lines: list[str] = []
+    result = SkillResult(SkillCode.SUCCESS, "", duration_s=0.5, ended_s=ENDED_S)
+    assert waited_until_s(result, lines, published_s=(1.9,)) == 1.9
+    assert "the memory does not show that agent_0 ended Rotate[Right]" in lines[0]
+
+
+ALICE, BOB = TeamMessage("agent_0", "here"), TeamMessage("agent_1", "there")
+
+
+class Wire:
+    """Brings back what was sent, in an order of its own, one at each change."""
+
+    def __init__(self, order: Sequence[int] = (), lost: Sequence[TeamMessage] = ()) -> None:
+        self.sent: list[TeamMessage] = []
+        self.log: list[str] = []
+        self._order, self._lost = list(order), lost
+        self.talk = RosMessages(AGENTS, self.sent.append, self.changed, self.log.append)
+
+    async def changed(self) -> None:
+        await asyncio.sleep(0)
+        if self._order:
+            message = self.sent[self._order.pop(0)]
+            if message not in self._lost:
+                self.talk.hear(message)
+        else:
+            await asyncio.sleep(60.0)
+
+
+def test_messages_are_heard_after_they_came_back_by_agent() -> None:
+    wire = Wire(order=(1, 0))
+    for message in (ALICE, BOB):
+        wire.talk.say(message)
+    assert (wire.sent, wire.talk.heard) == ([ALICE, BOB], ())
+    asyncio.run(wire.talk.settle())
+    assert wire.talk.heard == (ALICE, BOB)
+    asyncio.run(wire.talk.settle())
+    assert wire.talk.heard == (ALICE, BOB)
+
+
+def test_what_others_say_for_an_agent_is_heard_too() -> None:
+    wire = Wire()
+    wire.talk.hear(TeamMessage("agent_9", "hello"))
+    wire.talk.hear(BOB)
+    asyncio.run(wire.talk.settle())
+    assert [message.sender for message in wire.talk.heard] == ["agent_1", "agent_9"]
+    assert wire.sent == []
+
+
+def test_a_lost_message_is_given_up_and_said_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ros_world, "ECHO_TIMEOUT_S", 0.01)
+    wire = Wire(order=(0, 1), lost=(ALICE,))
+    for message in (ALICE, BOB):
+        wire.talk.say(message)
+    asyncio.run(wire.talk.settle())
+    assert wire.talk.heard == (BOB,)
+    assert wire.log == ["a message of agent_0 was lost: 'here'"]
+
+
+def test_any_text_becomes_one_bounded_line() -> None:
+    message = TeamMessage.of("agent_0", "a\nb\x00\t" + "c" * 9000)
+    assert message.text.startswith("a b")
+    assert "\n" not in message.text
+    assert len(message.text) == MAX_CHARACTERS

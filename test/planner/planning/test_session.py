@@ -10,12 +10,10 @@ import pytest
 from planning_toys import ToyWorld, capabilities, prop, task_of
 
 from planner.models.chat import ModelError
-from planner.models.scripted import ScriptedModel
-from planner.parts.calls import parse_call
-from planner.planning.dialogues import limit_reached
-from planner.planning.effects_shown import is_shown
+from planner.models.teacher import ScriptedModel
+from planner.parts.kinds import parse_call
+from planner.planning.dialogues import limit_reached, make_react
 from planner.planning.expert.expert import Expert
-from planner.planning.messages import TeamMessage
 from planner.planning.planner import (
     AgentResult,
     Context,
@@ -23,18 +21,16 @@ from planner.planning.planner import (
     Exchange,
     Planner,
     Task,
+    TeamMessage,
 )
-from planner.planning.react import make_react
-from planner.planning.ros_messages import RosMessages
-from planner.planning.ros_world import RosWorld
-from planner.planning.session import Outcome, Session
-from planner.planning.session_world import Status
+from planner.planning.ros_world import RosMessages, RosWorld, is_shown
+from planner.planning.session import Outcome, Session, Status
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.topics import InstructionCode
 
 Make = Callable[..., ToyWorld]
 CUP_TO_COUCH = {"propositions": [prop("is_on_top", ["cup_0"], ["couch_0"])]}
@@ -153,7 +149,7 @@ def test_a_late_memory_makes_nobody_do_things_twice(toy_world: Make) -> None:
 def test_a_memory_that_never_shows_it_is_not_waited_for_for_ever(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.belief_wait.EFFECT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("planner.planning.ros_world.EFFECT_TIMEOUT_S", 0.05)
     around = Around(toy_world(), late_s=0.3)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)
@@ -207,8 +203,8 @@ def test_agents_that_a_new_memory_lacks_are_waited_for(toy_world: Make) -> None:
 def test_agents_that_a_memory_lost_for_good_end_the_task(
     toy_world: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("planner.planning.belief_wait.EFFECT_TIMEOUT_S", 0.05)
-    monkeypatch.setattr("planner.planning.belief_wait.AGENTS_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("planner.planning.ros_world.EFFECT_TIMEOUT_S", 0.05)
+    monkeypatch.setattr("planner.planning.ros_world.AGENTS_TIMEOUT_S", 0.05)
     around = Forgets(toy_world(), again=False)
     task = task_of(around.toy, CUP_TO_COUCH)
     outcome = run(Expert(task), around, task)

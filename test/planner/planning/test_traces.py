@@ -16,13 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import capabilities
 
-from planner.models.scripted import ScriptedModel
-from planner.parts.calls import parse_call
-from planner.planning.finetuning import TraceStep, samples_of
+from planner.models.teacher import ScriptedModel
+from planner.parts.kinds import parse_call
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Context, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.prompts.partnr_state import TOKEN
-from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
+from planner.planning.planner_model import TOKEN
+from planner.planning.solved_tasks import (
+    EvaluatedError,
+    SolvedTask,
+    TraceStep,
+    TraceStore,
+    samples_of,
+)
 from planner.world.belief import Belief
 from planner.world.embedding import HashedWords, SentenceEncoder
 from planner.world.errors import FileError, PlannerError

@@ -8,7 +8,7 @@ import yaml
 from power_cut import Machine
 
 from planner.replay.bag import Bag
-from planner.replay.recovery import recover
+from planner.replay.recover import recover
 
 
 def test_what_was_flushed_survives_a_power_cut(tmp_path: Path) -> None:

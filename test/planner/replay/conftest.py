@@ -19,8 +19,7 @@ from planner.evaluation.progress import Verdict
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.state_log import StateLogWriter
 from planner.world.geometry import Pose
-from planner.world.state import EntityState, WorldState
-from planner.world.state_updates import StateUpdate, UpdateEncoder
+from planner.world.state import EntityState, StateUpdate, UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions

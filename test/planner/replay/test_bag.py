@@ -16,8 +16,8 @@ from rosbags.typesys import Stores, get_typestore
 
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
-from planner.replay.definitions import UnreadableError, message_reader
 from planner.replay.mcap_records import MAGIC
+from planner.replay.storage import UnreadableError, message_reader
 from planner.world.errors import FileError
 
 STRING = "std_msgs/msg/String"
@@ -203,7 +203,7 @@ def test_sizes_are_not_believed(tmp_path, case) -> None:
 
 
 def test_a_small_file_of_endless_messages(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("planner.replay.mcap_contents._MAX_UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr("planner.replay.mcap_file._MAX_UNPACKED_BYTES", 1 << 20)
     blank = record(5, bytes((1 << 20) - 9))
     packed = chunk(len(blank), zstandard.ZstdCompressor().compress(blank), b"zstd")
     bag = tmp_path / "bag"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from planner.memory.report_wire import report_record
+from planner.memory.effects import report_record
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
 from planner.replay.judging import judge

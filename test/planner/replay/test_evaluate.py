@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from planner.cli import main
 from planner.evaluation.trace import read_traces
-from planner.recorder.bag_records import GAP
+from planner.recorder.bag_file import GAP
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.topic_counts import Gap
 from planner.replay.judging import judge

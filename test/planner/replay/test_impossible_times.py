@@ -16,7 +16,7 @@ from rosbags.typesys import Stores, get_typestore
 from planner.cli import main
 from planner.replay import bag as bag_module
 from planner.replay.bag import Bag, impossible_text
-from planner.replay.recovery import recover
+from planner.replay.recover import recover
 from planner.replay.storage import MAX_TIME_NS
 
 STRING = "std_msgs/msg/String"

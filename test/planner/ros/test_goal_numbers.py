@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from planner_msgs.action import ExecutePrimitive
 
-from planner.ros.message_bounds import bounds_of
+from planner.ros.subscriptions import bounds_of
 from planner.world.primitive import PrimitiveCode, all_primitives
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend

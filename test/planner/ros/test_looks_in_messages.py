@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from planner.episodes.start_state import start_entities
-from planner.planning.full_view import full_belief
+from planner.planning.planner_inputs import full_belief
 from planner.ros.memory_messages import GraphMessages
-from planner.ros.world_messages import entity_message
+from planner.ros.sightings import entity_message
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.house import House
-from planner.world.look import Color, Look, Material
+from planner.world.shapes import Color, Look, Material
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind
 from planner.world.wire import entity_record, graph_record

@@ -37,7 +37,7 @@ from std_msgs.msg import Bool, Header, String
 from tf2_msgs.msg import TFMessage
 
 from planner.ros.conversions import time_message
-from planner.ros.message_bounds import MessageBounds, bounds_of, type_name
+from planner.ros.subscriptions import MessageBounds, bounds_of, type_name
 from planner.world.bounds import MAX_COORDINATE_M, Bound, Number, OneOf, Text, UnboundedFieldError
 from planner.world.field_bounds import BOUNDS, WHOLE_MESSAGES, bound_of
 
@@ -124,7 +124,7 @@ def test_every_bound_is_of_a_field_that_there_is(monkeypatch: pytest.MonkeyPatch
         used.add(next(o for o in owners if BOUNDS.get(o[0], {}).get(o[1]) is bound))
         return bound
 
-    monkeypatch.setattr("planner.ros.message_bounds.bound_of", noted)
+    monkeypatch.setattr("planner.ros.subscriptions.bound_of", noted)
     for kind in INTERFACES:
         MessageBounds(kind)
     for name, kind in TOPICS.items():

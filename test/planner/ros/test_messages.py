@@ -11,7 +11,7 @@ from rclpy.serialization import serialize_message
 from sensor_msgs.msg import CameraInfo
 from tf2_msgs.msg import TFMessage
 
-from planner.ros import images
+from planner.ros import conversions
 from planner.ros.conversions import (
     header,
     pose_message,
@@ -19,8 +19,8 @@ from planner.ros.conversions import (
     time_message,
     transform_message,
 )
-from planner.ros.primitive_messages import goal_message, result_message, result_record
-from planner.ros.world_messages import StateMessages
+from planner.ros.primitives import goal_message, result_message, result_record
+from planner.ros.sightings import StateMessages
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -28,10 +28,9 @@ from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.serialized import first_child_of, frame_of, stamp_of
-from planner.world.state_updates import StateUpdate, UpdateEncoder
+from planner.world.state import StateUpdate, UpdateEncoder
 from planner.world.vocabulary import Relation
-from planner.world.wire import intrinsics_of, state_update
+from planner.world.wire import first_child_of, frame_of, intrinsics_of, stamp_of, state_update
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.requests import read_request
@@ -50,7 +49,7 @@ def test_poses_of_whole_numbers_too() -> None:
 
 
 def test_the_stamp_of_a_serialised_picture() -> None:
-    message = images.rgb_message(HEAD, np.arange(72, dtype=np.uint8).reshape(4, 6, 3))
+    message = conversions.rgb_message(HEAD, np.arange(72, dtype=np.uint8).reshape(4, 6, 3))
     data = serialize_message(message)
     assert stamp_of(data) == 1.5
     with pytest.raises(ValueError, match="no header"):
@@ -59,7 +58,7 @@ def test_the_stamp_of_a_serialised_picture() -> None:
 
 @pytest.mark.parametrize("parent", ["map", "odom", "agent_0/odom", ""])
 def test_the_frames_of_serialised_messages(parent: str) -> None:
-    picture = images.rgb_message(header(1.5, parent), np.zeros((4, 6, 3), np.uint8))
+    picture = conversions.rgb_message(header(1.5, parent), np.zeros((4, 6, 3), np.uint8))
     assert frame_of(serialize_message(picture)) == parent
     link = transform_message(1.5, parent, "agent_0/base_link", Pose((1.0, 2.0, 3.0)))
     data = serialize_message(TFMessage(transforms=[link, link]))
@@ -70,47 +69,47 @@ def test_the_frames_of_serialised_messages(parent: str) -> None:
 
 def test_colours() -> None:
     rgb = np.random.default_rng(1).integers(0, 256, (4, 6, 3)).astype(np.uint8)
-    message = images.rgb_message(HEAD, rgb)
+    message = conversions.rgb_message(HEAD, rgb)
     assert (message.encoding, message.height, message.width, message.step) == ("rgb8", 4, 6, 18)
-    assert np.array_equal(images.rgb_array(message), rgb)
+    assert np.array_equal(conversions.rgb_array(message), rgb)
     message.encoding = "bgr8"
-    assert np.array_equal(images.rgb_array(message), rgb[..., ::-1])
+    assert np.array_equal(conversions.rgb_array(message), rgb[..., ::-1])
 
 
-@pytest.mark.parametrize("encoding", images.DEPTH_ENCODINGS)
+@pytest.mark.parametrize("encoding", conversions.DEPTH_ENCODINGS)
 def test_depth_and_what_was_not_measured(encoding: str) -> None:
     depth = np.array([[0.0, 1.234], [5.0, 0.1]], np.float32)
-    message = images.depth_message(HEAD, depth, encoding)
+    message = conversions.depth_message(HEAD, depth, encoding)
     assert message.encoding == encoding
-    assert np.allclose(images.depth_array(message), depth, atol=6e-4)
-    assert images.depth_array(message)[0, 0] == 0.0
+    assert np.allclose(conversions.depth_array(message), depth, atol=6e-4)
+    assert conversions.depth_array(message)[0, 0] == 0.0
     raw = np.frombuffer(message.data, np.float32 if encoding == "32FC1" else np.uint16)
     assert np.isnan(raw[0]) if encoding == "32FC1" else raw[0] == 0
 
 
 def test_rows_may_be_padded() -> None:
-    message = images.instances_message(HEAD, np.arange(6, dtype=np.int32).reshape(2, 3))
+    message = conversions.instances_message(HEAD, np.arange(6, dtype=np.int32).reshape(2, 3))
     rows = np.frombuffer(message.data, np.uint8).reshape(2, 12)
     message.data = np.pad(rows, ((0, 0), (0, 4))).tobytes()
     message.step = 16
-    assert np.array_equal(images.instance_array(message), [[0, 1, 2], [3, 4, 5]])
+    assert np.array_equal(conversions.instance_array(message), [[0, 1, 2], [3, 4, 5]])
 
 
 def test_wrong_pictures_are_reported() -> None:
-    message = images.rgb_message(HEAD, np.zeros((2, 2, 3), np.uint8))
-    for read in (images.depth_array, images.instance_array):
+    message = conversions.rgb_message(HEAD, np.zeros((2, 2, 3), np.uint8))
+    for read in (conversions.depth_array, conversions.instance_array):
         with pytest.raises(PlannerError, match="'rgb8' is no"):
             read(message)
     message.height = 3
     with pytest.raises(PlannerError, match="an image of 2x3 rgb8 has 12 bytes"):
-        images.rgb_array(message)
+        conversions.rgb_array(message)
     with pytest.raises(PlannerError, match="not calibrated"):
         intrinsics_of(CameraInfo())
 
 
 def test_lenses() -> None:
     lens = Intrinsics(384, 300, 250.0, 251.0, 191.5, 149.5)
-    assert intrinsics_of(images.camera_info(HEAD, lens)) == lens
+    assert intrinsics_of(conversions.camera_info(HEAD, lens)) == lens
 
 
 def plain(update: StateUpdate) -> StateUpdate:

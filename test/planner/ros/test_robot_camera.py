@@ -18,7 +18,7 @@ from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from planner.ros.conversions import header
 from planner.ros.robot_camera import CameraSource, RobotCamera
 from planner.world.errors import PlannerError
-from planner.world.robot_picture import CameraNews
+from planner.world.observation import CameraNews
 
 WIDTH, HEIGHT, OPTICAL = 6, 4, "optical"
 RAW = CameraSource(colour="/c/image", info="/c/camera_info", depth="/d/image")

@@ -14,9 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from planner.security.dds_names import allows
 from planner.security.keystore import make_keystore
-from planner.security.policy import OPERATOR, shipped_policy
+from planner.security.policy import OPERATOR, allows, shipped_policy
 
 pytest.importorskip("cryptography", reason="keys are made with the extra security")
 PREFIX = Path(os.environ.get("PLANNER_FAST_DDS", "/usr"))

@@ -15,8 +15,7 @@ import pytest
 
 from planner import cli
 from planner.security import keystore as keystore_module
-from planner.security.certificates import read_certificate
-from planner.security.keystore import make_keystore
+from planner.security.keystore import make_keystore, read_certificate
 from planner.security.policy import OPERATOR, shipped_policy
 from planner.world.errors import PlannerError
 

@@ -10,8 +10,7 @@ import pytest
 
 from planner import doctor
 from planner.doctor import Finding, Status
-from planner.security.keystore import make_keystore
-from planner.security.keystore_check import KeystoreReport, check_keystore
+from planner.security.keystore import KeystoreReport, check_keystore, make_keystore
 from planner.security.policy import Policy, shipped_policy
 from planner.world.errors import PlannerError
 

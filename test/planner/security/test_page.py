@@ -12,8 +12,7 @@ from documented import ROOT, commands
 
 from planner.network import requested_network
 from planner.security.enclave import KEYSTORE, OVERRIDE, enclave_of, is_enforced
-from planner.security.keystore import make_keystore
-from planner.security.keystore_check import check_keystore
+from planner.security.keystore import check_keystore, make_keystore
 from planner.security.policy import OPERATOR, shipped_policy
 
 pytest.importorskip("cryptography", reason="keys are made with the extra security")

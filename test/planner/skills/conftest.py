@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from skill_world import World
 
-from planner.skills.options import SkillOptions
+from planner.skills.attempt import SkillOptions
 from planner.world.episode import Episode
 from planner.world.house import House
 from sim_bridge.embedded.options import EmbeddedOptions, Noise

@@ -6,10 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.skills.navigation.space import ACTIONS, FEATURES, NAVIGATION
-from planner.skills.policy.network import network_shapes
-from planner.skills.policy.policy_file import PolicyFile, write_policy
-from planner.skills.policy.space import Floats
+from planner.skills.policy.navigation_space import ACTIONS, FEATURES, NAVIGATION
+from planner.skills.policy.policy_file import Floats, PolicyFile, network_shapes, write_policy
 
 
 def _blank() -> dict[str, Floats]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from planner.app.backend_port import BackendPort
+from planner.app.in_process_world import BackendPort
+from planner.skills.attempt import SkillOptions
 from planner.skills.executor import SkillExecutor
-from planner.skills.options import SkillOptions
-from planner.skills.team import Team
+from planner.skills.results import Team
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.episode import Episode
 from planner.world.house import House

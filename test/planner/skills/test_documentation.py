@@ -6,7 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from planner.parts.kinds import SKILLS
-from planner.skills.options import SkillOptions
+from planner.skills.attempt import SkillOptions
 from planner.world.skill import SkillCode, SkillName
 
 PAGE = (Path(__file__).parents[3] / "docs" / "skills.md").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from random_cases import random_cases
 from skill_world import World
 
-from planner.world.hands import Hand, held_things
 from planner.world.skill import SUCCESS_TEXT, SkillCode, SkillResult
+from planner.world.vocabulary import Hand, held_things
 
 PERSON = "agent_1"
 THINGS = ("cup_0", "apple_0", "book_0")

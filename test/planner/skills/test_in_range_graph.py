@@ -9,7 +9,7 @@ import pytest
 from graph_kitchen import task, written
 from skill_world import DT_S, belief_of
 
-from planner.app.backend_port import BackendPort
+from planner.app.in_process_world import BackendPort
 from planner.skills.executor import SkillExecutor
 from planner.world.belief import Belief
 from planner.world.geometry import Pose

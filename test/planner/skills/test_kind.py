@@ -13,13 +13,13 @@ import pytest
 from made_policy import blank_policy, homing_policy
 from skill_world import DT_S, World
 
-from planner.app.backend_port import BackendPort
+from planner.app.in_process_world import BackendPort
 from planner.parts.option import OptionError
 from planner.skills.attempt import Attempt
 from planner.skills.executor import SkillExecutor
 from planner.skills.kind import LearnedSkills, SkillChoice, SkillKind, make_mover
-from planner.skills.navigation import skill as navigation
-from planner.skills.navigation.goal import goal_of
+from planner.skills.policy import navigation as navigation
+from planner.skills.policy.navigation import goal_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose, Vec3

@@ -9,11 +9,11 @@ from itertools import pairwise
 import pytest
 from skill_world import DT_S, World
 
-from planner.app.backend_port import BackendPort
+from planner.app.in_process_world import BackendPort
 from planner.evaluation.predicates import is_next_to
 from planner.evaluation.scene import Scene
-from planner.parts.calls import parse_call
-from planner.skills.options import SkillOptions
+from planner.parts.kinds import parse_call
+from planner.skills.attempt import SkillOptions
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import Primitive

@@ -13,18 +13,17 @@ from skill_world import World
 from tiny_vision_model import make_tiny_siglip
 
 from planner.memory.features import Features
-from planner.skills.eye import (
+from planner.skills.attempt import SkillOptions
+from planner.skills.exploring import (
     Eye,
     best_heading,
     heading_scores,
     least_recent,
     load_view_encoder,
 )
-from planner.skills.options import SkillOptions
-from planner.world.compass import Heading, heading_of
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.geometry import Pose
+from planner.world.geometry import Heading, Pose, heading_of
 from planner.world.observation import RgbImage
 from planner.world.primitive import Primitive, PrimitiveName
 from planner.world.skill import SkillCode

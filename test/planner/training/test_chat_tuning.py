@@ -16,11 +16,10 @@ from tiny_models import make_tiny
 
 from planner.cli import main
 from planner.commands.planner_training import add_finetuned, tuning_of
+from planner.models.caller import ModelCall
 from planner.models.chat import Message, Request, Speaker
-from planner.models.dialogue_file import DialogueWriter, HeadLine, read_dialogue
-from planner.models.trace import ModelCall
-from planner.training.chat_tuning import PARTNR
-from planner.training.chats import Chat, ChatTurn, chats_of, read_chats
+from planner.models.recorded import DialogueWriter, HeadLine, read_dialogue
+from planner.training.chat_tuning import PARTNR, Chat, ChatTurn, chats_of, read_chats
 from planner.training.tuning import IGNORED, TuningProgress, TuningRecipe, kept, step_count
 from planner.world.errors import FileError, PlannerError
 
@@ -167,7 +166,7 @@ def test_a_dialogue_of_a_run_is_learned_without_its_refused_replies(tmp_path: Pa
 def test_losses_are_on_what_the_model_says_and_its_end(tiny: Path, talks: Path) -> None:
     from transformers import AutoTokenizer
 
-    from planner.training.chat_tokens import encode
+    from planner.training.chat_tuning import encode
 
     tokenizer = AutoTokenizer.from_pretrained(tiny)
     chat = read_chats([talks])[0]

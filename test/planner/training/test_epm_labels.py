@@ -10,15 +10,19 @@ import numpy as np
 import pytest
 
 from planner.memory.updater import Operation
-from planner.training.conversations import (
+from planner.training.vision_tuning import (
     TRAIN_FILE,
+    LabelRules,
     Sample,
+    SampleKind,
     balanced,
+    kind_of,
+    labels,
+    phantom,
     write_balanced,
     write_samples,
 )
-from planner.training.epm_labels import LabelRules, SampleKind, kind_of, labels, phantom
-from planner.world.entity import Entity, OperationKind
+from planner.world.belief import Entity, OperationKind
 from planner.world.errors import FileError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from planner.memory.learned.detector import Detector
-from planner.training.classifier import ClassifierRecipe, collect
-from planner.training.detector_samples import (
+from planner.training.detector import (
     class_indices,
     classes_in_pictures,
     crops,
@@ -27,6 +26,7 @@ from planner.training.frames import (
     write_manifest,
     write_shard,
 )
+from planner.training.memory_model import ClassifierRecipe, collect
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import IDENTITY, Pose

@@ -11,22 +11,23 @@ import numpy as np
 import pytest
 
 from planner.cli import main
-from planner.episodes.et_plan.homes import HomeSplit, home_named, homes
-from planner.planning.et_agent.frequencies import read_frequencies, shipped_frequencies_file
-from planner.planning.et_agent.learned_ranker import LearnedRanker, learned_ranker
-from planner.planning.et_agent.random_ranker import RandomRanker
-from planner.planning.et_agent.table_ranker import TableRanker
-from planner.planning.et_ranking.model import RankingModel
-from planner.planning.et_ranking.network import Hold, parameter_count, shapes
-from planner.planning.et_ranking.weights import read_ranking, shipped_ranking
-from planner.training.ranking_gradient import (
-    NOTHING_LEFT_OUT,
-    Nouns,
-    initial_weights,
-    loss_and_gradient,
-    make_sample,
+from planner.episodes.et_generation.categories import HomeSplit, home_named, homes
+from planner.planning.et_agent.rankers import (
+    LearnedRanker,
+    RandomRanker,
+    TableRanker,
+    learned_ranker,
+    read_frequencies,
+    shipped_frequencies_file,
 )
-from planner.training.ranking_houses import check_training_houses, more_house
+from planner.planning.et_agent.ranking_model import (
+    Hold,
+    RankingModel,
+    parameter_count,
+    read_ranking,
+    shapes,
+    shipped_ranking,
+)
 from planner.training.ranking_model import (
     MODEL_FILE,
     RECORD_FILE,
@@ -35,10 +36,27 @@ from planner.training.ranking_model import (
     orders_of,
     score_text,
 )
-from planner.training.ranking_samples import HouseTruth, RoomTruth, Spot, house_truth
-from planner.training.ranking_scores import RankingScores, score_ranking
-from planner.training.ranking_search import choose_least, search_score
-from planner.training.ranking_training import RankingRecipe, train_ranking
+from planner.training.ranking_scores import (
+    HouseTruth,
+    RankingScores,
+    RoomTruth,
+    Spot,
+    check_training_houses,
+    choose_least,
+    house_truth,
+    more_house,
+    score_ranking,
+    search_score,
+)
+from planner.training.ranking_training import (
+    NOTHING_LEFT_OUT,
+    Nouns,
+    RankingRecipe,
+    initial_weights,
+    loss_and_gradient,
+    make_sample,
+    train_ranking,
+)
 from planner.world.errors import FileError, PlannerError
 
 

@@ -12,15 +12,15 @@ import pytest
 from tiny_sentence_encoder import make_tiny_sentence_encoder
 
 from planner.cli import main
-from planner.planning.llamar.actions import RESCUES, Action, Verb, admissible
-from planner.planning.llamar.encoder_translator import make_translator, templates
-from planner.planning.llamar.known import KnownThing
-from planner.training.translator_pairs import PAPER_PAIRS, make_pairs
+from planner.planning.llamar.actions import RESCUES, Action, KnownThing, Verb, admissible
+from planner.planning.llamar.translator import make_translator, templates
 from planner.training.translator_tuning import (
+    PAPER_PAIRS,
     RECORD,
     TranslatorRecipe,
     _batches,
     accuracy,
+    make_pairs,
     tune_translator,
 )
 from planner.world.embedding import HashedWords

@@ -18,11 +18,8 @@ from safetensors import safe_open
 from tiny_vision_model import make_tiny_vision_model
 
 from planner.cli import main
-from planner.memory.operation_grammar import operation_grammar
-from planner.models.chat import Message, Request, Speaker
-from planner.models.picture import Picture
-from planner.training.conversations import TRAIN_FILE, Sample, write_balanced, write_samples
-from planner.training.epm_labels import SampleKind
+from planner.memory.vlm import operation_grammar
+from planner.models.chat import Message, Picture, Request, Speaker
 from planner.training.tuning import (
     CHECKPOINT,
     TuningProgress,
@@ -30,7 +27,15 @@ from planner.training.tuning import (
     chosen,
     learning_rate,
 )
-from planner.training.vision_tuning import read_conversations, tune
+from planner.training.vision_tuning import (
+    TRAIN_FILE,
+    Sample,
+    SampleKind,
+    read_conversations,
+    tune,
+    write_balanced,
+    write_samples,
+)
 from planner.world.errors import FileError, PlannerError
 
 TINY = TuningRecipe(rate=2e-2, rank=4, alpha=8, batch=3, epochs=8, save_every=1)

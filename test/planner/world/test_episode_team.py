@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.episodes.pack import read_pack
+from planner.episodes.episode_file import read_pack
 from planner.world.episode import Episode, read_episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir

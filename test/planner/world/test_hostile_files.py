@@ -15,16 +15,15 @@ from hypothesis import strategies as st
 
 from planner.api import with_instruction
 from planner.bench.runs.rows import read_rows
+from planner.environment import checked_params_file
 from planner.evaluation.trace import read_traces
-from planner.models.dialogue_file import read_dialogue
-from planner.models.recorded import RecordedModel
-from planner.params_file import checked_params_file
+from planner.models.recorded import RecordedModel, read_dialogue
 from planner.replay.foreign import MAX_METADATA_BYTES
 from planner.replay.state_log import read_states
-from planner.training.chats import read_chats
+from planner.training.chat_tuning import read_chats
 from planner.training.traces.folder import read_shard
 from planner.world.bounds import MAX_TEXT_LENGTH
-from planner.world.episode import Episode
+from planner.world.episode import MAX_SIDE_M, Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import (
     MAX_DATA_BYTES,
@@ -48,7 +47,6 @@ from planner.world.house import (
     write_house,
 )
 from planner.world.house_checks import MAX_CHECKED, load_episode, load_house
-from planner.world.house_text import MAX_SIDE_M
 from planner.world.sqlite_file import FileKind, SqliteFile
 from sim_bridge.opening import Opened, bare_episode
 

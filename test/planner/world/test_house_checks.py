@@ -24,8 +24,7 @@ from planner.world.house_checks import (
     load_house,
     read_house,
 )
-from planner.world.object_checks import object_findings
-from planner.world.reach import Reach
+from planner.world.object_checks import Reach, object_findings
 
 Document = dict[str, Any]
 Change = Callable[[Document], None]

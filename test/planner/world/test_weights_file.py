@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from planner.memory.learned.weights import read_model_file, shipped_model
-from planner.planning.et_ranking.weights import read_ranking, shipped_ranking
-from planner.planning.learned.weights import read_planner, shipped_planner
-from planner.skills.manipulation.space import MANIPULATION
-from planner.skills.navigation.space import NAVIGATION
+from planner.memory.learned.segments import read_model_file, shipped_model
+from planner.planning.et_agent.ranking_model import read_ranking, shipped_ranking
+from planner.planning.learned.chooser import read_planner, shipped_planner
+from planner.skills.policy.handling import MANIPULATION
+from planner.skills.policy.navigation_space import NAVIGATION
 from planner.skills.policy.policy_file import read_policy, shipped_policy
 from planner.world.errors import FileError
 from planner.world.weights_file import header_names, read_weights, require_shapes, write_weights

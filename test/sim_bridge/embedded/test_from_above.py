@@ -18,7 +18,7 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.manipulation import RefusalError, check_place
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.placing import supports_of
-from sim_bridge.embedded.rays import Rays
+from sim_bridge.embedded.sensing import Rays
 from sim_bridge.embedded.walking import place_to_stand
 from sim_bridge.opening import bare_episode
 

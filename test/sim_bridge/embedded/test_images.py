@@ -12,9 +12,9 @@ import pytest
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.look import Color, Look, Material, color_of
 from planner.world.observation import CameraFrame
 from planner.world.primitive import Primitive, PrimitiveName
+from planner.world.shapes import Color, Look, Material, color_of
 from planner.world.state import EntityState
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions, Noise

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from random_cases import random_cases
 
 from planner.world.episode import Episode
-from planner.world.hands import held_things
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName, all_primitives
 from planner.world.state import WorldState
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind, Relation, held_things
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.opening import bare_episode

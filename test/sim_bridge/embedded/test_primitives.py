@@ -9,7 +9,6 @@ import pytest
 
 from planner.world.episode import Episode
 from planner.world.geometry import Vec3
-from planner.world.hands import Hand
 from planner.world.house import House
 from planner.world.primitive import (
     Primitive,
@@ -18,7 +17,7 @@ from planner.world.primitive import (
     PrimitiveResult,
     primitive_named,
 )
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import Hand, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions, Noise
 

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from planner.world.geometry import FloatArray
 from planner.world.house_checks import load_house
-from sim_bridge.embedded.screens import CELL_M, Rectangle, Screens, merged
-from sim_bridge.structure import wall_segments
+from sim_bridge.embedded.house_ground import CELL_M, Rectangle, Screens, merged
+from sim_bridge.geometry import wall_segments
 
 MARGIN_M = 1e-6
 

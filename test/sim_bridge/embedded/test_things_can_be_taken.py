@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.houses.shipped import shipped_houses
+from planner.houses.generator import shipped_houses
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house

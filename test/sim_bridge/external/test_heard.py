@@ -13,7 +13,7 @@ from rclpy.waitable import NumberOfEntities, Waitable
 
 from planner.world.errors import PlannerError
 from sim_bridge.external.node import RobotEar, topics_of, unit_pose
-from sim_bridge.external.options import ExternalOptions
+from sim_bridge.external.readings import ExternalOptions
 
 
 def test_a_rotation_that_was_rounded_is_one() -> None:

@@ -9,8 +9,7 @@ from graph_kitchen import APPLE_TO_FRIDGE, PUT_IN
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.predicates import Variant
-from planner.evaluation.relations import holds
+from planner.evaluation.predicates import Variant, holds
 from planner.evaluation.scene import Scene
 from planner.evaluation.task import Evaluation
 from planner.world.catalogue import default_catalogue
@@ -20,8 +19,7 @@ from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_house
 from planner.world.receptacle import known_shape
 from planner.world.vocabulary import Relation
-from sim_bridge.graph.acting import act
-from sim_bridge.graph.actions import Action, Verb, script_action
+from sim_bridge.graph.acting import Action, Verb, act, script_action
 from sim_bridge.graph.scene import start_of
 from sim_bridge.graph.world import GraphWorld
 

@@ -11,7 +11,7 @@ from graph_kitchen import KITCHEN, LIVING, ROBOT, edge, node
 from planner.cli import main
 from planner.world.errors import FileError, PlannerError
 from planner.world.vocabulary import AgentKind, Relation
-from sim_bridge.graph.actions import Action, Precondition, Verb, script_action
+from sim_bridge.graph.acting import Action, Precondition, Verb, script_action
 from sim_bridge.graph.programs import (
     GRAPHS,
     PROGRAMS,

@@ -18,14 +18,16 @@ from planner.world.share import config_dir
 from planner.world.state import EntityState
 from planner.world.vocabulary import AgentKind, Relation
 from sim_bridge.conformance import check_backend
-from sim_bridge.rescue.backend import RescueBackend
-from sim_bridge.rescue.episodes import TEAMS, episode_of, house_document, house_of
-from sim_bridge.rescue.fire import Supply
-from sim_bridge.rescue.grid import Cell
-from sim_bridge.rescue.names import cell_at, middle_m
-from sim_bridge.rescue.options import RescueOptions, default_rescue_options
-from sim_bridge.rescue.scenes import load_scene, scene_names
-from sim_bridge.rescue.turns import Turns
+from sim_bridge.rescue.backend import RescueBackend, RescueOptions, Turns, default_rescue_options
+from sim_bridge.rescue.scenes import Cell, Supply, load_scene, scene_names
+from sim_bridge.rescue.snapshot import (
+    TEAMS,
+    cell_at,
+    episode_of,
+    house_document,
+    house_of,
+    middle_m,
+)
 
 TICK_S = 1 / 30
 UTAH, DEPOSIT, TIMMY = "reservoir_utah_3", "deposit_facility_5", "lost_person_timmy_6"

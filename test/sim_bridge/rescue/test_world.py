@@ -5,12 +5,18 @@ from __future__ import annotations
 import pytest
 
 from planner.world.errors import PlannerError
-from sim_bridge.rescue.actions import Action, Failure, Verb, parse_action
-from sim_bridge.rescue.checklist import Checklist
-from sim_bridge.rescue.fire import Fire, FireKind, Intensity, Supply
-from sim_bridge.rescue.grid import Cell, away
-from sim_bridge.rescue.observations import observation_text, state_text, visible_names
-from sim_bridge.rescue.scenes import Scene, load_scene
+from sim_bridge.rescue.acting import Action, Failure, Verb, parse_action
+from sim_bridge.rescue.checklist import Checklist, observation_text, state_text, visible_names
+from sim_bridge.rescue.scenes import (
+    Cell,
+    Fire,
+    FireKind,
+    Intensity,
+    Scene,
+    Supply,
+    away,
+    load_scene,
+)
 from sim_bridge.rescue.world import JointStep, RescueWorld
 
 IDLE = Action(Verb.IDLE)

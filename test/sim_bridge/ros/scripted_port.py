@@ -11,7 +11,7 @@ import numpy as np
 from planner.world.geometry import Pose
 from planner.world.house import House
 from sim_bridge.external.readings import RobotReadings
-from sim_bridge.frame_history import FrameHistory, PoseHistory
+from sim_bridge.one_robot import FrameHistory, PoseHistory
 from sim_bridge.ros.grasps import Standing
 from sim_bridge.ros.options import Controller, RosOptions
 from sim_bridge.ros.port import Errand, FloorMap, Interface, RobotState, State, Waypoint

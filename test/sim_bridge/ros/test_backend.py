@@ -19,11 +19,11 @@ from sim_bridge.backend import PictureSource
 from sim_bridge.control import Command
 from sim_bridge.opening import bare_episode
 from sim_bridge.ros.backend import RosBackend
+from sim_bridge.ros.driving import Held
 from sim_bridge.ros.grasps import Grasp
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import default_ros
 from sim_bridge.ros.port import Errand, Interface, RobotState, State
-from sim_bridge.ros.robot import Held
 from sim_bridge.ros.senses import without_arm
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import SpeedLimit, Supervised

@@ -14,7 +14,7 @@ from planner import cli
 from planner.parts.check import Verdict
 from planner.world.share import config_dir
 from sim_bridge.external.readings import RobotReadings
-from sim_bridge.frame_history import FrameHistory
+from sim_bridge.one_robot import FrameHistory
 from sim_bridge.ros.check import from_above, from_sides, of_running, reach_share
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import default_ros

@@ -14,14 +14,14 @@ from scripted_port import ScriptedPort, map_of
 from planner.world.geometry import Pose, wrap_angle_rad
 from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveCode
+from sim_bridge.one_robot import Ended
 from sim_bridge.opening import bare_episode
-from sim_bridge.ros.arm import aside
 from sim_bridge.ros.backend import RosBackend
+from sim_bridge.ros.driving import aside
 from sim_bridge.ros.grasps import towards
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import Controller
 from sim_bridge.ros.port import Errand, Interface, Waypoint
-from sim_bridge.routine import Ended
 from sim_bridge.safety.options import KeepOut, SafetyOptions, Zone
 
 HOUSE = load_house("train_0")

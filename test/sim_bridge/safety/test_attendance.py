@@ -29,8 +29,7 @@ from sim_bridge.safety.attendance import MAX_EXECUTIVES, Attendance, Heartbeat, 
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Health
-from sim_bridge.safety.options import Executive, SafetyOptions
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Executive, Rule, SafetyOptions
 
 ONE, OTHER = "planner-1", "script-2"
 TIMES = Executive()

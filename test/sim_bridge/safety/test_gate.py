@@ -46,7 +46,7 @@ from sim_bridge.control import Command
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised
-from sim_bridge.safety.rules import KEEPERS, Keeper, Rule, notice
+from sim_bridge.safety.options import KEEPERS, Keeper, Rule, notice
 
 
 def test_the_walker_is_what_the_gate_supervises() -> None:

@@ -11,8 +11,7 @@ from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.gate import SafetyGate
-from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, SafetyOptions
 
 
 @pytest.mark.slow

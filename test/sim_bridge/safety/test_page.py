@@ -6,8 +6,7 @@ import ast
 import re
 from pathlib import Path
 
-from sim_bridge.safety.options import default_safety
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, default_safety
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "safety.md").read_text(encoding="utf-8")

@@ -10,8 +10,8 @@ from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.runtime import Runtime
-from sim_bridge.safety.answers import Reply
 from sim_bridge.safety.approvals import Answer
+from sim_bridge.safety.order_executor import Reply
 
 
 @pytest.fixture

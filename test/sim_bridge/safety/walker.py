@@ -27,12 +27,11 @@ from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Handle
 from sim_bridge.control import Command, Outcome
-from sim_bridge.safety.answers import Reply
+from sim_bridge.safety.approvals import Question
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
-from sim_bridge.safety.options import SafetyOptions
-from sim_bridge.safety.questions import Question
-from sim_bridge.safety.rules import Rule
+from sim_bridge.safety.options import Rule, SafetyOptions
+from sim_bridge.safety.order_executor import Reply
 
 ROBOT = "agent_0"
 WALK = Primitive(PrimitiveName.NAVIGATE, (5.0, 0.0, 0.0))

@@ -13,7 +13,7 @@ from bosdyn.client.lease import LeaseClient, LeaseKeepAlive
 from bosdyn.client.robot_command import RobotCommandClient, blocking_stand
 
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 

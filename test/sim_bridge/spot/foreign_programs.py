@@ -28,12 +28,11 @@ from recorded_map import record
 
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import Vec3
-from sim_bridge.embedded.views import intrinsics_of
+from sim_bridge.embedded.sensing import intrinsics_of
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.cameras import FRONT_LEFT, mount_of
-from sim_bridge.spot.emulator.clock import WallClock
+from sim_bridge.spot.emulator.body_geometry import FRONT_LEFT, mount_of
 from sim_bridge.spot.emulator.house_world import Handle, HouseWorld
-from sim_bridge.spot.emulator.machine import Motors, Posture
+from sim_bridge.spot.emulator.machine import Motors, Posture, WallClock
 from sim_bridge.spot.emulator.recorded_graph import RecordedGraph, nearest
 from sim_bridge.spot.emulator.server import SpotEmulator
 

@@ -10,7 +10,7 @@ from bosdyn.api.graph_nav import map_pb2
 from planner.world.floor_grid import FloorGrid
 from planner.world.geometry import Pose
 from planner.world.house import House
-from sim_bridge.embedded.paths import PathSearch
+from sim_bridge.embedded.house_ground import PathSearch
 from sim_bridge.spot.convert import pose_message
 
 # The map's own frame lies somewhere: it begins where the recording began.

@@ -13,7 +13,7 @@ pytest.importorskip("bosdyn.client", reason="needs the Spot SDK: make spot")
 import bosdyn.client
 from bosdyn.client.lease import ResourceAlreadyClaimedError
 
-from sim_bridge.spot.advice import SDK_ERRORS, explain
+from sim_bridge.spot.connection import SDK_ERRORS, explain
 
 RAW = "bosdyn.api.RobotCommandResponse (INTERNAL): raw words"
 

@@ -11,8 +11,7 @@ pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 from bosdyn.api import robot_state_pb2
 
 from planner.world.geometry import Pose
-from sim_bridge.spot.body import BodyState, read_state
-from sim_bridge.spot.convert import fill_tree
+from sim_bridge.spot.convert import BodyState, fill_tree, read_state
 
 POWER, STOP = robot_state_pb2.PowerState, robot_state_pb2.EStopState
 

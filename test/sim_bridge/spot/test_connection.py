@@ -21,13 +21,13 @@ from planner.world.errors import PlannerError
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.control import Command
 from sim_bridge.opening import Opened, default_house, open_world
-from sim_bridge.registry import make_backend
+from sim_bridge.part import make_backend
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 MOVING = {"RobotCommand", "ManipulationApi", "NavigateTo", "PowerCommand", "TakeLease"}
@@ -140,7 +140,7 @@ def test_a_robot_that_is_switched_off_says_so(
 ) -> None:
     # 192.0.2.0/24 is for documentation: nobody is there.
     monkeypatch.setenv("SPOT_IP", "192.0.2.1")
-    monkeypatch.setattr("sim_bridge.spot.address.PROBE_S", 0.2)
+    monkeypatch.setattr("sim_bridge.spot.connection.PROBE_S", 0.2)
     safety = default_safety()
     brief = safety.timeouts.model_copy(update={"login_s": 0.5})
     backend = SpotBackend(safety=safety.model_copy(update={"timeouts": brief}))

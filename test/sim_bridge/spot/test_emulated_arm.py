@@ -27,7 +27,7 @@ from emulated_robot import connected, emulated, standing
 from foreign_programs import put_before_thing
 
 from planner.world.geometry import Pose, Vec3
-from sim_bridge.spot.emulator.arm_geometry import hand_in_body, joints_for
+from sim_bridge.spot.emulator.body_geometry import hand_in_body, joints_for
 from sim_bridge.spot.emulator.manipulation_service import OFFSET_M, RAYCAST
 from sim_bridge.spot.emulator.server import SpotEmulator
 

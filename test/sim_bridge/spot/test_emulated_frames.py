@@ -26,8 +26,8 @@ from bosdyn.client.robot_state import RobotStateClient
 from bosdyn.client.world_object import WorldObjectClient
 from emulated_robot import connected, emulated
 
-from sim_bridge.spot.emulator.fiducials import FIDUCIAL_IN_MAP, Marker
 from sim_bridge.spot.emulator.house_world import LYING_HEIGHT_M
+from sim_bridge.spot.emulator.recorded_graph import FIDUCIAL_IN_MAP, Marker
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 TAG = world_object_pb2.AprilTagProperties

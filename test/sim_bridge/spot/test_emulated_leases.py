@@ -15,7 +15,7 @@ from bosdyn.client.keepalive import InvalidLeaseError, KeepaliveClient, Policy
 from bosdyn.client.lease import Lease, LeaseClient, ResourceAlreadyClaimedError
 from emulated_robot import connected, emulated
 
-from sim_bridge.spot.emulator.lease_book import STALE_S
+from sim_bridge.spot.emulator.machine import STALE_S
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 

@@ -39,9 +39,8 @@ from bosdyn.client.robot_state import RobotStateClient
 from bosdyn.client.world_object import WorldObjectClient
 
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
-from sim_bridge.spot.emulator.machine import Motors, Posture
+from sim_bridge.spot.emulator.machine import Motors, Posture, WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 SKEW_S = 37.5

@@ -22,8 +22,7 @@ from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.machine import POSTURE_S, SETTLE, Motors, Posture
+from sim_bridge.spot.emulator.machine import POSTURE_S, SETTLE, Motors, Posture, WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.options import emulated

@@ -18,16 +18,14 @@ from sim_bridge.backend import Handle
 from sim_bridge.control import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
-from sim_bridge.safety.guard import Mode
+from sim_bridge.safety.guard import Mode, Order
 from sim_bridge.safety.health import Lease
-from sim_bridge.safety.orders import Order
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
-from sim_bridge.spot.emulator.relay import LinkRelay
+from sim_bridge.spot.emulator.faults import LinkRelay, Trouble, TroubleKind
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
-from sim_bridge.spot.robot_clock import TOLERANCE_S
-from sim_bridge.spot.walking import WALKING
+from sim_bridge.spot.permit import TOLERANCE_S
+from sim_bridge.spot.routines import WALKING
 
 # In real time.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]

@@ -27,8 +27,7 @@ from bosdyn.client.robot_state import RobotStateClient
 from recorded_map import record
 
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.machine import Motors, Posture
+from sim_bridge.spot.emulator.machine import Motors, Posture, WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 

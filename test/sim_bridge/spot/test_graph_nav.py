@@ -29,8 +29,8 @@ from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.convert import pose_message, seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
-from sim_bridge.spot.graph_map import read_graph
 from sim_bridge.spot.layout import Fiducial
+from sim_bridge.spot.localisation import read_graph
 from sim_bridge.spot.options import SpotOptions, emulated
 
 FIDUCIAL = Fiducial(tag=500, position_m=(0.0, 0.0, 1.0))

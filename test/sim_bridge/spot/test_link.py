@@ -18,8 +18,8 @@ from sim_bridge.runtime import Runtime
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.emulator.clock import WallClock
 from sim_bridge.spot.emulator.faults import Trouble, TroubleKind
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
 
 ROBOT = "agent_0"

@@ -22,7 +22,7 @@ from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.convert import fill_tree
-from sim_bridge.spot.emulator.fiducials import Marker, on_wall
+from sim_bridge.spot.emulator.recorded_graph import Marker, on_wall
 from sim_bridge.spot.layout import Fiducial
 from sim_bridge.spot.localisation import LOCALISE_S, MAX_AGE_S, Localisation
 from sim_bridge.spot.options import emulated

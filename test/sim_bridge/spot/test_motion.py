@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 
-from sim_bridge.spot.motion import Motion
 from sim_bridge.spot.permit import Permit
+from sim_bridge.spot.workers import Motion
 
 
 def test_nothing_is_sent_once_the_time_of_the_last_heartbeat_is_over() -> None:

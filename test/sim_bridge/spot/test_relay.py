@@ -23,12 +23,11 @@ from bosdyn.client.robot_state import RobotStateClient
 
 from planner.world.errors import PlannerError
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.spot.emulator.call_faults import CallFaults
 from sim_bridge.spot.emulator.cli import add_arguments, script_of
-from sim_bridge.spot.emulator.clock import WallClock
-from sim_bridge.spot.emulator.faults import FaultScript, LinkFaults, Trouble, TroubleKind
-from sim_bridge.spot.emulator.relay import LinkRelay
+from sim_bridge.spot.emulator.faults import FaultScript, LinkFaults, LinkRelay, Trouble, TroubleKind
+from sim_bridge.spot.emulator.machine import WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
+from sim_bridge.spot.emulator.service import CallFaults
 
 # A busy machine takes so much longer; what the link makes of a call is told apart all the same.
 MARGIN_S = 0.25

@@ -8,7 +8,7 @@ pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 
 from google.protobuf.duration_pb2 import Duration
 
-from sim_bridge.spot.robot_clock import RobotClock
+from sim_bridge.spot.permit import RobotClock
 
 
 class Endpoint:

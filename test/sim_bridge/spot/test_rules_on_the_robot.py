@@ -27,8 +27,7 @@ from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import SpeedLimit
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
-from sim_bridge.spot.body import read_state
-from sim_bridge.spot.convert import seconds_of
+from sim_bridge.spot.convert import read_state, seconds_of
 from sim_bridge.spot.emulator.faults import TroubleKind
 from sim_bridge.spot.emulator.machine import Motors, Posture
 from sim_bridge.spot.options import emulated

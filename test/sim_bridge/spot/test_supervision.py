@@ -11,7 +11,7 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from sim_bridge.safety.health import Lease
 from sim_bridge.safety.options import default_safety
-from sim_bridge.spot.lease_book import LeaseEntry
+from sim_bridge.spot.permit import LeaseEntry
 from sim_bridge.spot.supervision import Supervision
 
 

@@ -30,11 +30,17 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from planner.ros.conversions import header, point_m, stamped_pose
 from planner.world.geometry import IDENTITY, FloatArray, Pose, Quaternion
 from sim_bridge.ros.emulator import joint_control, motion_planning, navigation
-from sim_bridge.ros.emulator.base import SPEED_M_S
-from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status, Trajectory
-from sim_bridge.ros.emulator.kinematics import FINGERS, GRASP, ROOT
-from sim_bridge.ros.emulator.motion_planning import LinkGoal, MotionRequest
-from sim_bridge.ros.emulator.move_group import Motion, MoveGroup
+from sim_bridge.ros.emulator.joint_control import (
+    FINGERS,
+    GRASP,
+    ROOT,
+    Ended,
+    GoalError,
+    Status,
+    Trajectory,
+)
+from sim_bridge.ros.emulator.motion_planning import LinkGoal, Motion, MotionRequest, MoveGroup
+from sim_bridge.ros.emulator.navigation import SPEED_M_S
 from sim_bridge.ros.emulator.simulation import CONTROLLERS, Done, Simulation
 
 

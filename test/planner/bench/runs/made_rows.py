@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from planner.app.run import End
 from planner.bench.runs.rows import Row, RowAxes, RowCost, RowError, RowVerdict
 from planner.evaluation.progress import Mode
-from planner.planning.axes import Control, MemorySource, Observability, Privilege
+from planner.planning.planner_model import Control, MemorySource, Observability, Privilege
 from planner.skills.kind import SkillKind
 
 

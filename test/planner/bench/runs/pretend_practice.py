@@ -17,14 +17,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from planner.app.run import End
-from planner.bench.runs.engines import Take
-from planner.bench.runs.job_queue import JobSource
-from planner.bench.runs.policy_rollouts import BenchRollouts
+from planner.bench.runs.engines import JobSource, Take
+from planner.bench.runs.manifest import Job, SuiteEpisode
 from planner.bench.runs.rows import Fault, RowVerdict
+from planner.bench.runs.runner import BenchRollouts
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import Job, SuiteEpisode
 from planner.bench.runs.worker import Outcome, failed_row
-from planner.training.improvement.curve import Curve
+from planner.training.improvement.journal import Curve
 from planner.training.improvement.loop import Field, improve
 from planner.training.improvement.recipe import ImprovementRecipe
 

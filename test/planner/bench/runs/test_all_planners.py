@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 from made_rows import made_row
 
-from planner.bench.runs.all_tables import Result, markdown_lines, text_lines
-from planner.bench.runs.contestants import Asked, Contestant, field_of
+from planner.bench.runs.all_cli import (
+    Asked,
+    Contestant,
+    Result,
+    field_of,
+    markdown_lines,
+    text_lines,
+)
+from planner.bench.runs.manifest import drawn, find_suite
 from planner.bench.runs.rows import ROWS_NAME, Fault, RowError, newest_rows
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import drawn, find_suite
 from planner.cli import main
 from planner.evaluation.statistics import wilson
 from planner.parts.kinds import PLANNERS

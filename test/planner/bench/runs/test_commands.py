@@ -9,7 +9,7 @@ import pytest
 
 from planner.bench.runs.cli import SUBCOMMANDS
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.bench.runs.scripts import write_scripts
+from planner.bench.runs.solved import write_scripts
 from planner.cli import main
 from planner.skills.kind import SkillKind
 

@@ -12,23 +12,22 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from planner.app.run_options import RunOptions
 from planner.bench.runs import worker
-from planner.bench.runs.engines import Engine, OneProcess, Take
-from planner.bench.runs.job_queue import JobQueue, JobSource
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.engines import Engine, JobQueue, JobSource, OneProcess, ProcessPool, Take
+from planner.bench.runs.manifest import Job, find_suite, jobs_of, new_manifest
 from planner.bench.runs.models import Models, trace_path
-from planner.bench.runs.pool import ProcessPool
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, newest_rows, read_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.scripts import write_scripts
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import Job, find_suite, jobs_of
+from planner.bench.runs.solved import write_scripts
 from planner.bench.runs.worker import EpisodeWorker, Outcome, acting_agents
 from planner.evaluation.trace import read_traces
 from planner.models.chat import ModelUnavailableError
-from planner.models.dialogue_file import dialogue_path
+from planner.models.recorded import dialogue_path
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 
@@ -309,3 +308,44 @@ def test_a_run_to_be_replayed_must_be_one(tmp_path: Path) -> None:
     settings = RunSettings(planner="partnr_react", model=f"recorded:{tmp_path}")
     with pytest.raises(PlannerError, match="is not a run with dialogues to replay"):
         Models(settings)
+
+
+def _jobs(*houses: str) -> list[Job]:
+    return [Job(Path("x"), f"e{i}", house, i) for i, house in enumerate(houses)]
+
+
+def test_a_worker_stays_in_its_house_and_helps_only_where_none_is_fresh() -> None:
+    queue = JobQueue(_jobs("a", "a", "a", "b", "c", "c"))
+    assert len(queue) == 6
+
+    def taken(house: str) -> str:
+        job = queue.next(house)
+        assert job is not None
+        return job.house
+
+    # Two workers in turns; the second has done with its house first.
+    assert [taken(""), taken("")] == ["a", "b"]
+    assert [taken("a"), taken("b")] == ["a", "c"]
+    assert taken("c") == "c"
+    assert taken("c") == "a", "no house is fresh"
+    assert queue.next("a") is None
+    assert not queue
+
+
+@given(st.lists(st.sampled_from("abcd"), max_size=20))
+def test_each_job_is_given_once(houses: list[str]) -> None:
+    jobs = _jobs(*houses)
+    queue = JobQueue(jobs)
+    last = ["", "", ""]
+    found = []
+    while True:
+        who = len(found) % 3
+        job = queue.next(last[who])
+        if job is None:
+            break
+        last[who] = job.house
+        found.append(job)
+    assert sorted(found, key=lambda job: job.seed) == jobs
+    for house in "abcd":
+        seeds = [job.seed for job in found if job.house == house]
+        assert seeds == sorted(seeds), "the jobs of a house keep their order"

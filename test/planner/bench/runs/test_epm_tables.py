@@ -15,7 +15,7 @@ from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
-from planner.training.improvement.curve import CURVE
+from planner.training.improvement.journal import CURVE
 from planner.world.errors import PlannerError
 
 

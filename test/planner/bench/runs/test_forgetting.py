@@ -10,13 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs import house_caches, worker
+from planner.bench.runs import models, worker
 from planner.bench.runs.engines import OneProcess
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.manifest import find_suite, jobs_of, new_manifest
 from planner.bench.runs.models import Models
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
 from planner.world.episode import Episode
 from planner.world.house import House
 
@@ -24,7 +23,7 @@ from planner.world.house import House
 @pytest.fixture(autouse=True)
 def garbage_is_collected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As outside tests (test/conftest.py)."""
-    monkeypatch.setattr(house_caches, "gc", gc)
+    monkeypatch.setattr(models, "gc", gc)
     yield
     gc.freeze()
 

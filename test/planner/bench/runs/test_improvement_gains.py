@@ -9,16 +9,16 @@ import pytest
 from made_rows import made_row
 from test_success_curves import made_curve
 
-from planner.bench.runs.improvement_gains import (
+from planner.bench.runs.rows import ROWS_NAME
+from planner.bench.runs.success_curves import (
     BEFORE,
     ImprovedRun,
     gain_lines,
     gains,
     read_improved,
 )
-from planner.bench.runs.rows import ROWS_NAME
 from planner.cli import main
-from planner.training.improvement.curve import CURVE
+from planner.training.improvement.journal import CURVE
 from planner.world.errors import PlannerError
 
 

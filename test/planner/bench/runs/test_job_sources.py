@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs.engines import Engine, OneProcess
-from planner.bench.runs.manifest import new_manifest
-from planner.bench.runs.pool import ProcessPool
+from planner.bench.runs.engines import Engine, OneProcess, ProcessPool
+from planner.bench.runs.manifest import Job, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import Job, find_suite, jobs_of
 
 SETTINGS = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
 SUITE = find_suite("desk_tidy_0")

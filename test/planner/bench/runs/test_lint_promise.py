@@ -13,10 +13,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from planner.bench.runs.manifest import find_suite, jobs_of
 from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault, Row
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
 from planner.bench.runs.worker import EpisodeWorker
 from planner.episodes.lint.linting import Linter
 from planner.episodes.recipes.build import shipped_episodes

@@ -9,7 +9,7 @@ import pytest
 
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.cli import main
-from planner.episodes.pack import unpacked
+from planner.episodes.episode_file import unpacked
 from planner.evaluation.trace import read_traces
 from planner.world.share import config_dir
 

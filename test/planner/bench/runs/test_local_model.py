@@ -9,13 +9,12 @@ import pytest
 from tiny_models import HAS_TORCH, make_tiny
 
 from planner.bench.runs.engines import OneProcess
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.manifest import find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
-from planner.models.dialogue_file import dialogue_path, read_dialogue
 from planner.models.in_process import InProcessModel
+from planner.models.recorded import dialogue_path, read_dialogue
 
 pytestmark = [
     pytest.mark.skipif(not HAS_TORCH, reason="the extra `local` (torch) is not installed"),

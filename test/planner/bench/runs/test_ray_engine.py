@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.manifest import find_suite, jobs_of, new_manifest
 from planner.bench.runs.ray_engine import NEEDS_EXTRA, RayEngine
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.suites import find_suite, jobs_of
 from planner.world.errors import PlannerError
 
 SETTINGS = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)

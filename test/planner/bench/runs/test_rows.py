@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_rows import made_row
 
-from planner.bench.runs.rows import Fault, RowError, RowFile, newest_rows, read_rows
-from planner.bench.runs.schemas import schema_texts
+from planner.bench.runs.rows import Fault, RowError, RowFile, newest_rows, read_rows, schema_texts
 from planner.world.errors import FileError
 
 SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schema"
@@ -67,5 +66,5 @@ def test_an_episode_that_was_run_again_counts_once(tmp_path: Path) -> None:
 def test_the_published_schemas_are_current() -> None:
     for name, text in schema_texts().items():
         assert (SCHEMAS / name).read_text(encoding="utf-8") == text, (
-            "run: python -m planner.bench.runs.schemas docs/schema"
+            "run: python -m planner.bench.runs.rows docs/schema"
         )

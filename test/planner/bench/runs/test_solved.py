@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.bench.runs.scripts import write_scripts
-from planner.bench.runs.solved import Evaluated
+from planner.bench.runs.solved import Evaluated, write_scripts
 from planner.cli import main
-from planner.planning.prompts.partnr_state import TOKEN, PastAction, prompt, world_of
-from planner.planning.trace_store import EvaluatedError, SolvedTask, TraceStore
+from planner.planning.planner_model import TOKEN, PastAction, prompt, world_of
+from planner.planning.solved_tasks import EvaluatedError, SolvedTask, TraceStore
 
 ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
 

@@ -11,7 +11,7 @@ from PIL import Image
 from planner.bench.runs.success_curves import draw_success_curves, success_curves
 from planner.cli import main
 from planner.evaluation.statistics import Interval
-from planner.training.improvement.curve import CURVE, Curve, CurvePoint
+from planner.training.improvement.journal import CURVE, Curve, CurvePoint
 from planner.world.errors import PlannerError
 
 

@@ -10,12 +10,21 @@ from made_rows import made_row
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.teach_results import CHANGES, GROUPS, METHODS, OTHER_SPLIT, VARIANTS
-from planner.bench.runs.teach_tables import ROWS, plan_is_right, relative_drop, table_lines
+from planner.bench.runs.teach_tables import (
+    CHANGES,
+    GROUPS,
+    METHODS,
+    OTHER_SPLIT,
+    ROWS,
+    VARIANTS,
+    plan_is_right,
+    relative_drop,
+    table_lines,
+)
 from planner.cli import main
-from planner.episodes.teach.routines import read_routines, routine_file
+from planner.episodes.teach.tasks import read_routines, routine_file
 from planner.planning.programs.program import program_text
-from planner.planning.routines.right_plan import right_plan
+from planner.planning.routine_plans import right_plan
 from planner.world.errors import PlannerError
 
 

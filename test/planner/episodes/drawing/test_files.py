@@ -9,10 +9,8 @@ import pytest
 from PIL import Image
 
 from planner.cli import main
-from planner.episodes.drawing.raster import image_of
-from planner.episodes.drawing.shapes import Box, Oval, Picture, Text
+from planner.episodes.drawing.shapes import Box, Oval, Picture, Text, image_of, svg_text
 from planner.episodes.drawing.shapes import Path as Line
-from planner.episodes.drawing.svg import svg_text
 
 
 @pytest.mark.slow

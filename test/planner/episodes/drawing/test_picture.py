@@ -9,11 +9,17 @@ from pathlib import Path as File
 
 import pytest
 
-from planner.episodes.drawing.colours import proposition_colour
-from planner.episodes.drawing.icons import has_icon
+from planner.episodes.drawing.furnishing import has_icon
 from planner.episodes.drawing.picture import draw_episode
-from planner.episodes.drawing.shapes import Box, Path, Picture, Text, text_bounds
-from planner.episodes.et_plan.graph_import import import_into_graphs
+from planner.episodes.drawing.shapes import (
+    Box,
+    Path,
+    Picture,
+    Text,
+    proposition_colour,
+    text_bounds,
+)
+from planner.episodes.et_plan.task_graphs import import_into_graphs
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Criteria, Episode
 from planner.world.errors import PlannerError

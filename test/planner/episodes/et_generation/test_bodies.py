@@ -7,12 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from planner.app.bodily_task_world import BodilyTaskWorld
-from planner.app.reference_body import play_with_body
+from planner.app.bodily_task_world import BodilyTaskWorld, play_with_body
 from planner.cli import main
-from planner.episodes.et_generation.categories import Category
+from planner.episodes.et_generation.categories import Category, home_named
 from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import home_named
 from planner.world.house_checks import load_episode
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.episodes.et_generation import cli, generating
+from planner.episodes.episode_file import read_pack
+from planner.episodes.et_generation import cli, house_tasks
+from planner.episodes.et_generation.categories import home_named
 from planner.episodes.et_generation.house_tasks import NO_IDEAS, NO_RELATION, NO_ROOM
 from planner.episodes.et_generation.model_critic import PROSE
 from planner.episodes.et_plan.file import read_et_file
-from planner.episodes.et_plan.homes import home_named
-from planner.episodes.pack import read_pack
 from planner.world.house import house_json
 from planner.world.house_checks import load_episode
 
@@ -59,7 +59,7 @@ def test_a_stopped_command_goes_on_and_gives_the_same_file(
 ) -> None:
     whole, parts = tmp_path / "whole.json.gz", tmp_path / "parts.json.gz"
     assert generated(whole, "--count", "12") == 0
-    generate = generating.generate
+    generate = house_tasks.generate
 
     def stopped(*arguments: object) -> object:
         for number, made in enumerate(generate(*arguments)):  # type: ignore[arg-type]

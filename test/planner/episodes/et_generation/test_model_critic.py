@@ -10,7 +10,7 @@ from planner.app.task_worlds import GraphTaskWorld
 from planner.episodes.et_generation.categories import Category
 from planner.episodes.et_generation.house_tasks import HouseTasks, Portion, Row
 from planner.episodes.et_generation.model_critic import PROSE, UNREASONABLE, ModelCritic
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 
 from .toy_graph import toy_house
 

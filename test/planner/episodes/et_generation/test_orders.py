@@ -10,9 +10,8 @@ import pytest
 from shapely.geometry import Point
 
 from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category
+from planner.episodes.et_generation.categories import Category, home_named
 from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import home_named
 from planner.world.episode import Episode
 
 Calls = tuple[str, ...]

@@ -10,18 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from planner.app.reference_play import play_reference
-from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category, Variant
+from planner.app.task_worlds import GraphTaskWorld, play_reference
+from planner.episodes.et_generation.categories import Category, Variant, home_named
 from planner.episodes.et_generation.combinations import combinations
 from planner.episodes.et_generation.house_facts import HouseFacts
 from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_generation.idea import Idea, Link
-from planner.episodes.et_generation.least_walk import least_walk, wanted_of
-from planner.episodes.et_generation.occlusion import Target, hardest
+from planner.episodes.et_generation.idea import Idea, Link, Target, hardest
+from planner.episodes.et_generation.least_walk import Stand, Walking, least_walk, wanted_of
 from planner.episodes.et_generation.plans import plans
-from planner.episodes.et_generation.walking import Stand, Walking
-from planner.episodes.et_plan.homes import home_named
 from planner.world.house import Room
 
 ROWS = (

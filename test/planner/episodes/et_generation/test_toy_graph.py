@@ -18,9 +18,8 @@ from planner.episodes.et_generation.house_tasks import (
     Portion,
     Row,
 )
-from planner.episodes.et_generation.paper_record import paper_record
-from planner.episodes.et_generation.phrasing import Phrasing
-from planner.episodes.et_generation.plans import plans
+from planner.episodes.et_generation.idea import Phrasing
+from planner.episodes.et_generation.plans import paper_record, plans
 from planner.world.house import House
 
 from .toy_graph import KITCHEN, toy_house

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.episodes.generation.arguments import TaskType
+from planner.episodes.arguments import TaskType
 from planner.episodes.generation.generating import Made, Order, generate
 from planner.episodes.generation.model_candidates import ModelCandidates, similar
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.models.chat import Message
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 from planner.world.episode import Episode, read_episode
 from planner.world.house_checks import load_house
 

@@ -13,11 +13,10 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.episodes.generation import cli
+from planner.episodes.episode_file import read_pack
+from planner.episodes.generation import generating
 from planner.episodes.generation.generating import _Maker
-from planner.episodes.generation.partial_file import PartialFile, partial_path
-from planner.episodes.generation.progress import Progress
-from planner.episodes.pack import read_pack
+from planner.episodes.generation.partial_file import PartialFile, Progress, partial_path
 from planner.world.errors import FileError
 
 COUNT = 4
@@ -32,7 +31,7 @@ def _generate(output: Path, *extra: str) -> int:
 @pytest.fixture(scope="module", autouse=True)
 def _houses_are_made_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cli, "generate_house", cache(cli.generate_house))
+        patch.setattr(generating, "generate_house", cache(generating.generate_house))
         yield
 
 
@@ -252,7 +251,7 @@ def test_two_processes_do_not_write_the_same_file(tmp_path: Path) -> None:
         return []
 
     def run() -> None:
-        cli.generate = hold  # type: ignore[assignment]
+        generating.generate = hold  # type: ignore[assignment]
         _generate(pack)
 
     process = context.Process(target=run)

@@ -9,10 +9,10 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.episode_file import write_episode
-from planner.episodes.et_plan.graph_import import import_into_graphs
-from planner.episodes.imported import write_imported
+from planner.episodes.et_plan.task_graphs import import_into_graphs
+from planner.episodes.lint.goal import Rule
 from planner.episodes.lint.linting import Linter
-from planner.episodes.lint.rules import Rule
+from planner.episodes.partnr.importing import write_imported
 
 TASK = {
     "task": "Put the apple into the fridge.",

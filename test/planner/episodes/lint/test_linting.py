@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from planner.cli import main
-from planner.episodes.lint.cli import run_lint
-from planner.episodes.lint.linting import Linter, lint_files
-from planner.episodes.lint.rules import SENTENCES, WARNINGS, Rule
+from planner.episodes.lint.goal import SENTENCES, WARNINGS, Rule
+from planner.episodes.lint.linting import Linter, lint_files, run_lint
 from planner.episodes.recipes.build import shipped_episodes
 from planner.episodes.start_state import start_entities
 from planner.world.catalogue import default_catalogue

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.episodes.llamar.deriving import with_own_checklist
+from planner.episodes.llamar.tasks import with_own_checklist
 from planner.episodes.recipes.build import build
 from planner.episodes.recipes.file import Recipe
 from planner.houses.generator import generate_house

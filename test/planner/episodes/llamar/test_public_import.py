@@ -10,10 +10,10 @@ import pytest
 
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
-from planner.episodes.imported import Imported
 from planner.episodes.lint.linting import Linter
+from planner.episodes.llamar.public_file import meaning_of, room_of
 from planner.episodes.llamar.public_import import import_public
-from planner.episodes.llamar.public_words import meaning_of, room_of
+from planner.episodes.partnr.importing import Imported
 from planner.episodes.partnr.placement import UnplaceableError
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode

@@ -9,9 +9,9 @@ import pytest
 
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
+from planner.episodes.episode_file import read_pack, unpacked
 from planner.episodes.lint.linting import Linter
 from planner.episodes.llamar.tasks import TeamTask, read_tasks, task_file
-from planner.episodes.pack import read_pack, unpacked
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House

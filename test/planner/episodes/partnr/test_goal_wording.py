@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from partnr_house import able, facts, goal, scene_with
 
-from planner.episodes.partnr.goal_wording import plain
-from planner.episodes.partnr.goals import derive
+from planner.episodes.partnr.goals import derive, plain
 
 
 @pytest.mark.parametrize(

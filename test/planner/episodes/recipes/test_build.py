@@ -9,8 +9,7 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.recipes.build import RecipeError, build
-from planner.episodes.recipes.file import Recipe, read_recipes
-from planner.episodes.recipes.goal import evaluation_of, targets, task_types
+from planner.episodes.recipes.file import Recipe, evaluation_of, read_recipes, targets, task_types
 from planner.world.errors import FileError
 
 NAMES = {

@@ -9,8 +9,7 @@ from threading import Thread
 
 import pytest
 
-from planner.episodes.review.review import Review, episodes_to_review
-from planner.episodes.review.server import ReviewServer
+from planner.episodes.review.review import Review, ReviewServer, episodes_to_review
 from planner.world.house_checks import find_episode
 
 NAMES = ("bed_first_0", "boots_pair_0", "toys_home_0")

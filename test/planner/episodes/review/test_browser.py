@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from headless_browser import Browser
 
-from planner.episodes.review.server import ReviewServer
+from planner.episodes.review.review import ReviewServer
 
 PLACE = "document.getElementById('place').textContent"
 SHOWN = (

@@ -10,9 +10,9 @@ import pytest
 
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
-from planner.episodes.imported import Imported
+from planner.episodes.partnr.importing import Imported
 from planner.episodes.teach.game_import import import_games
-from planner.world.dialogue import TeachTask
+from planner.world.episode import TeachTask
 from planner.world.errors import FileError
 
 BREAKFAST = ["1", "1", "0", "Plate", "0", "Plate", "0", "0", "0", "0", "0", "0", "0", "DiningTable"]

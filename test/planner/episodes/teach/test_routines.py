@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs.suites import find_suite
+from planner.bench.runs.manifest import find_suite
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
+from planner.episodes.episode_file import read_pack, unpacked
 from planner.episodes.lint.linting import Linter
-from planner.episodes.pack import read_pack, unpacked
-from planner.episodes.teach.routines import Wanted, read_routines, routine_file
+from planner.episodes.teach.tasks import Wanted, read_routines, routine_file
 from planner.world.errors import FileError
 from planner.world.share import config_dir
 

@@ -8,17 +8,16 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from planner.app.episode_middle import middle_of
-from planner.bench.runs.suites import find_suite
+from planner.app.bodily_task_world import middle_of
+from planner.bench.runs.manifest import find_suite
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
+from planner.episodes.episode_file import read_pack, unpacked
 from planner.episodes.lint.linting import Linter
-from planner.episodes.pack import read_pack, unpacked
-from planner.episodes.teach.middle import starting_from
+from planner.episodes.start_state import starting_from
 from planner.episodes.teach.tasks import DialogueTask, read_tasks, task_file
 from planner.world.catalogue import default_catalogue
-from planner.world.dialogue import Dialogue, Setting, Speaker, TeachTask, Turn
-from planner.world.episode import Episode
+from planner.world.episode import Dialogue, Episode, Setting, Speaker, TeachTask, Turn
 from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from planner.evaluation.checklist import with_subtasks
 from planner.evaluation.metrics import llamar
-from planner.evaluation.subtasks import with_subtasks
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import HoldLine, TracedProposition
-from planner.world.checklist import Checklist
+from planner.world.episode import Checklist
 from planner.world.skill import SkillCode
 
 FOODS = ("bread_0", "tomato_0", "lettuce_0")

@@ -15,12 +15,16 @@ import numpy as np
 
 from planner.world.catalogue import default_catalogue
 from planner.world.house import Furniture, House, Surface
-from sim_bridge.habitat.dataset.axes import to_habitat
-from sim_bridge.habitat.dataset.meshes import Solid, part_solids, write_glb
-from sim_bridge.habitat.dataset.triangles import box_triangles
-from sim_bridge.habitat.dataset.urdf import BASE, urdf_text
+from sim_bridge.geometry import structure_slabs
+from sim_bridge.habitat.dataset.configs import BASE, urdf_text
+from sim_bridge.habitat.dataset.meshes import (
+    Solid,
+    box_triangles,
+    part_solids,
+    to_habitat,
+    write_glb,
+)
 from sim_bridge.habitat.dataset.writer import _link_meshes, _slab_solid
-from sim_bridge.structure import structure_slabs
 
 SCENE = "102000001"
 # Models by the piece that each is made of; handles, and with them numbers, go by these names.

@@ -13,8 +13,7 @@ import numpy as np
 from hssd_layout import FLOOR_M, MODELS, SCENE, STAND_MODEL, write_hssd
 
 from planner.world.house import House
-from sim_bridge.habitat.dataset.meshes import Solid, write_glb
-from sim_bridge.habitat.dataset.triangles import box_triangles
+from sim_bridge.habitat.dataset.meshes import Solid, box_triangles, write_glb
 
 ASIDE_MODEL = "9c" * 20
 """A table whose mesh lies 0.4 m beside its origin; placed mirrored at ASIDE_AT."""

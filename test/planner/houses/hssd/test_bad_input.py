@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from planner.cli import main
 from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.glb import bounds_of, triangles_of
-from planner.houses.hssd.movables import Movables
 from planner.houses.hssd.scene import read_scene
+from planner.houses.hssd.templates import Movables
 from planner.houses.hssd.urdf import read_urdf
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError

@@ -13,8 +13,7 @@ from hssd_layout import FLOOR_M, MODELS, PLANT_MODEL, SCENE, STAND_MODEL, write_
 from nasty_layout import edit
 
 from planner.cli import main
-from planner.houses.hssd.categories import class_by_name
-from planner.houses.hssd.dataset import HssdDataset
+from planner.houses.hssd.dataset import HssdDataset, class_by_name
 from planner.houses.hssd.scene import HssdScene, read_scene
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError

@@ -19,8 +19,8 @@ from hssd_layout import (
 
 from planner.cli import main
 from planner.houses.hssd.dataset import HssdDataset
-from planner.houses.hssd.movables import Movables
 from planner.houses.hssd.scene import HssdScene, read_scene
+from planner.houses.hssd.templates import Movables
 from planner.world.catalogue import default_catalogue
 from planner.world.house import Furniture, House
 from planner.world.house_checks import load_house

@@ -6,18 +6,27 @@ import cv2
 import numpy as np
 import pytest
 
-from planner.memory.learned.classifier import classifier_shapes, classify
 from planner.memory.learned.detector import Detector
-from planner.memory.learned.inputs import cell_points, network_input
-from planner.memory.learned.network import ConvSpec, network, network_shapes
+from planner.memory.learned.network import (
+    ConvSpec,
+    cell_points,
+    network,
+    network_input,
+    network_shapes,
+)
 from planner.memory.learned.segments import (
     DESCRIPTION,
+    Model,
     cells_of,
+    classifier_shapes,
+    classify,
     colour_indices,
     describe_segment,
+    read_model_file,
     segments,
+    shipped_model,
+    write_model,
 )
-from planner.memory.learned.weights import Model, read_model_file, shipped_model, write_model
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from planner.memory.learned.detector import Detection, FrameDetections
-from planner.memory.learned.rising import Rising
+from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.learned.updater import LearnedUpdater, UpdaterOptions
 from planner.memory.memory import Memory
-from planner.world.entity import Entity
+from planner.world.belief import Entity
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from planner.world.look import Color, Look
 from planner.world.observation import CameraFrame, Intrinsics, Observation
+from planner.world.shapes import Color, Look
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from sim_bridge.embedded.sensing import optical_rotation
 

@@ -3,7 +3,7 @@ import math
 import numpy as np
 
 from planner.memory.camera import unproject
-from planner.memory.maps.depth_points import points_in_map, points_in_reference
+from planner.memory.maps.occupancy import points_in_map, points_in_reference
 from planner.world.geometry import Pose, quaternion_from_yaw
 from planner.world.observation import CameraFrame, Intrinsics
 

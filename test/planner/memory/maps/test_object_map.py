@@ -3,16 +3,17 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from planner.memory.maps.attributes import MatchedAttributes, crop
+from planner.memory.maps.frontiers import has_changed
 from planner.memory.maps.object_map import (
     Detection,
+    MatchedAttributes,
     ObjectMap,
     ObjectStates,
     centroid,
+    crop,
     states_after,
     true_detections,
 )
-from planner.memory.maps.picture_change import has_changed
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, RgbImage

@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from planner.memory.maps.steering import (
+from planner.memory.maps.frontiers import (
     Action,
     Stance,
     all_sequences,

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from planner.memory.maps.survey import FloorSurvey
+from planner.memory.maps.occupancy import FloorSurvey
 from planner.world.floor_map import FREE, OCCUPIED, UNKNOWN
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation

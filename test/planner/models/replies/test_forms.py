@@ -11,11 +11,21 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from planner.models.gbnf import GrammarError, read_grammar
-from planner.models.replies.dictionary import DictionaryReply, GroupKey, TextKey, TextsKey
-from planner.models.replies.form import ReplyError, ReplyForm
-from planner.models.replies.item_list import ListReply
-from planner.models.replies.json_document import JsonReply
-from planner.models.replies.program import Name, ProgramReply, Statement
+from planner.models.replies.dictionary import (
+    DictionaryReply,
+    GroupKey,
+    JsonReply,
+    TextKey,
+    TextsKey,
+)
+from planner.models.replies.form import (
+    ListReply,
+    Name,
+    ProgramReply,
+    ReplyError,
+    ReplyForm,
+    Statement,
+)
 
 
 class Mood(StrEnum):

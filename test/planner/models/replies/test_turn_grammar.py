@@ -19,18 +19,19 @@ from hypothesis import strategies as st
 from planning_toys import ToyWorld, capabilities
 
 from planner.models.gbnf import GrammarError, read_grammar
-from planner.models.replies.turn_grammar import (
+from planner.models.replies.turn import (
     Ability,
     Naming,
+    Turn,
     TurnForm,
     TurnGrammar,
     Words,
     is_speakable,
+    read_turn,
     turn_grammar,
     words_of,
 )
-from planner.models.replies.turn_parser import Turn, read_turn
-from planner.planning.prompts.partnr import offered
+from planner.planning.partnr.prompts import offered
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind

@@ -9,23 +9,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from planning_toys import ToyWorld
 
-from planner.models.replies.turn_grammar import (
+from planner.models.replies.turn import (
+    MAX_CHARACTERS,
     Ability,
     Naming,
+    Turn,
     TurnForm,
     Words,
-    turn_grammar,
-    words_of,
-)
-from planner.models.replies.turn_parser import (
-    MAX_CHARACTERS,
-    Turn,
     check_call,
     check_reference,
     read_turn,
+    turn_grammar,
+    words_of,
 )
-from planner.parts.calls import parse_call
-from planner.planning.react import EpmScript
+from planner.parts.kinds import parse_call
+from planner.planning.dialogues import EpmScript
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode
 

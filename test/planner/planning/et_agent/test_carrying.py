@@ -5,13 +5,12 @@ from __future__ import annotations
 import pytest
 from et_toys import Told, Toy, play
 
-from planner.planning.et_agent.agent import AgentOptions
-from planner.planning.et_agent.orders import Order, shortest
+from planner.planning.et_agent.agent import AgentOptions, Order, shortest
 from planner.world.episode import Criteria
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.vocabulary import Relation
-from sim_bridge.graph import pointing
+from sim_bridge.graph import routines
 from sim_bridge.graph.world import GraphWorld
 
 
@@ -195,15 +194,15 @@ def test_nothing_is_opened_to_put_a_thing_on_top_of_it() -> None:
 
 def fill(monkeypatch: pytest.MonkeyPatch, piece: str) -> None:
     """Leaves no room on a piece of furniture."""
-    spot_at = pointing.spot_at
+    spot_at = routines.spot_at
 
     def none_there(
         world: GraphWorld, point_m: Vec3, relation: Relation, thing: str
-    ) -> pointing.Spot | None:
+    ) -> routines.Spot | None:
         spot = spot_at(world, point_m, relation, thing)
         return None if spot is not None and spot.place[1] == piece else spot
 
-    monkeypatch.setattr(pointing, "spot_at", none_there)
+    monkeypatch.setattr(routines, "spot_at", none_there)
 
 
 def test_where_a_table_has_no_room_another_one_is_used(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,18 +7,16 @@ from functools import cache
 
 import pytest
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
+from planner.app.run import ObservedTrace, traced
 from planner.app.run_options import RunOptions
 from planner.app.task_worlds import GraphTaskWorld
-from planner.app.trace import ObservedTrace, traced
-from planner.episodes.et_generation.categories import Category
-from planner.episodes.et_generation.generating import Order, generate
-from planner.episodes.et_generation.house_tasks import HouseTasks, Row
-from planner.episodes.et_plan.homes import home_named
-from planner.episodes.pack import read_pack
+from planner.episodes.episode_file import read_pack
+from planner.episodes.et_generation.categories import Category, home_named
+from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.evaluation.metrics.et_plan_bench import criteria_success, lcs_ratio
 from planner.evaluation.trace import EpisodeTrace
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.planning.part import PlannerChoice, make_planner
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.share import config_dir

@@ -9,28 +9,26 @@ from pathlib import Path
 import pytest
 from et_toys import Toy, play
 
+from planner.models.caller import ModelCall
+from planner.models.chat import Fault, Role
 from planner.models.models import MODELS
 from planner.models.part import ModelRequest
-from planner.models.reference import Fault
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
+from planner.models.teacher import ScriptedModel
 from planner.parts.kinds import PLANNERS
 from planner.parts.option import read_options
-from planner.planning.et_agent.errand import TaskClass
-from planner.planning.et_agent.frequencies import (
+from planner.planning.et_agent.agent import ranker_of
+from planner.planning.et_agent.model_ranker import ModelRanker
+from planner.planning.et_agent.ranker import RankerName, TaskClass
+from planner.planning.et_agent.rankers import (
     OPEN_WEIGHT,
     Frequencies,
+    RandomRanker,
+    TableRanker,
     counted,
     read_frequencies,
     shipped_frequencies_file,
+    shipped_weights,
 )
-from planner.planning.et_agent.learned_ranker import shipped_weights
-from planner.planning.et_agent.making import ranker_of
-from planner.planning.et_agent.model_ranker import ModelRanker
-from planner.planning.et_agent.random_ranker import RandomRanker
-from planner.planning.et_agent.ranker import RankerName
-from planner.planning.et_agent.table_ranker import TableRanker
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError

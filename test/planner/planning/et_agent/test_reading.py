@@ -6,17 +6,14 @@ import random
 
 import pytest
 
-from planner.episodes.et_generation.categories import Category
+from planner.episodes.et_generation.categories import Category, home_named
 from planner.episodes.et_generation.combinations import combinations
 from planner.episodes.et_generation.house_facts import facts_of
-from planner.episodes.et_generation.idea import Idea
-from planner.episodes.et_generation.phrasing import NoNameError, Phrasing
-from planner.episodes.et_plan.homes import home_named
-from planner.planning.et_agent.errand import TaskClass
-from planner.planning.et_agent.prompts import EXAMPLES
-from planner.planning.et_agent.reading import read_task
+from planner.episodes.et_generation.idea import Idea, NoNameError, Phrasing
+from planner.planning.et_agent.model_ranker import EXAMPLES
+from planner.planning.et_agent.ranker import TaskClass
+from planner.planning.et_agent.reading import is_meant, read_task
 from planner.planning.et_agent.replies import errands_text
-from planner.planning.et_agent.words import is_meant
 
 NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from et_toys import Told, Toy, play
 
 from planner.planning.et_agent.agent import AgentOptions
-from planner.planning.et_agent.prior import Prior
+from planner.planning.et_agent.ranker import Prior
 from planner.world.episode import Criteria
 
 

@@ -6,9 +6,9 @@ from functools import cache
 
 import pytest
 
-from planner.app.graph_run import prepare_graph
-from planner.episodes.pack import Pack, read_pack
-from planner.planning.planner_choice import PlannerChoice, make_planner
+from planner.app.embedded_run import prepare_graph
+from planner.episodes.episode_file import Pack, read_pack
+from planner.planning.part import PlannerChoice, make_planner
 from planner.world.share import config_dir
 from sim_bridge.graph.backend import GraphBackend
 

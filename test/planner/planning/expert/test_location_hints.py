@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from planning_toys import prop
 
+from planner.planning.expert.facts import Goal, read_goal
 from planner.planning.expert.location_hints import LocationHint, location_hints
 from planner.planning.expert.search import Likelihood
-from planner.planning.goal import Goal, read_goal
 from planner.world.house import House
 from planner.world.house_checks import load_house
 

@@ -8,8 +8,8 @@ from typing import Any
 from planning_toys import THINGS, Outcome, ToyWorld, play, prop, task_of
 
 from planner.planning.expert.expert import Expert
-from planner.planning.expert.sought import Sought
-from planner.planning.goal import Goal, read_goal
+from planner.planning.expert.facts import Goal, read_goal
+from planner.planning.expert.search import Sought
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.world.vocabulary import Relation
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import pytest
 
+from planner.grounding.scene import classes_of
 from planner.planning.expert.facts import Facts
-from planner.planning.expert.job import Job
+from planner.planning.expert.job import Job, Steps
 from planner.planning.expert.notes import MAX_TRIES, Look, Notes
-from planner.planning.expert.search import Likelihood, Search
-from planner.planning.expert.sought import Sought
-from planner.planning.expert.steps import Steps
+from planner.planning.expert.search import (
+    NOTHING_SOUGHT,
+    Likelihood,
+    Search,
+    Sought,
+    sought_words,
+    usual_furniture,
+    usual_furniture_of,
+)
 from planner.planning.planner import AgentResult
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
@@ -171,3 +178,30 @@ def test_a_place_that_nobody_got_to_is_tried_in_one_more_round() -> None:
     assert "shelves_0" in notes.looked
     assert notes.search_again(["cup_0"])
     assert not notes.search_again(["cup_0"])
+
+
+def test_a_description_is_said_once_whatever_its_classes() -> None:
+    toys = Sought("all toys on the couch")
+    sought = {"ball_?0": toys, "doll_?0": toys, "cup_?1": Sought("the red cup")}
+    assert sought_words(sought, sought) == "all toys on the couch and the red cup"
+
+
+def test_names_of_a_goal_are_said_as_they_are() -> None:
+    assert sought_words(["cup_0"], NOTHING_SOUGHT) == "cup_0"
+
+
+def test_of_many_things_a_few_are_said() -> None:
+    names = ["cup_0", "cup_1", "cup_2", "cup_3", "cup_4"]
+    assert sought_words(names, NOTHING_SOUGHT) == "cup_0 and cup_1 and cup_2 and other things"
+
+
+def test_of_many_classes_only_places_where_a_good_part_is_kept_count() -> None:
+    found = usual_furniture_of(classes_of("toy"))
+    assert found >= {"toy_box", "shelves", "table"}
+    # A rubber duck may be in a bathtub, and a ball in a wardrobe.
+    assert found.isdisjoint({"bathtub", "wardrobe", "sink", "cabinet"})
+
+
+def test_of_one_class_all_places_of_its_groups_count() -> None:
+    assert usual_furniture_of(["cup"]) == usual_furniture("cup") >= {"cabinet", "dishwasher"}
+    assert usual_furniture_of(["no_such_class"]) == frozenset()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.planning.helper.budget import Budget, Limit
+from planner.planning.helper.program_planner import Budget, Limit
 from planner.world.skill import SkillCode, SkillName, SkillResult
 
 FAILED = SkillResult.failure(SkillCode.TOO_FAR, "It is too far.")

@@ -22,9 +22,8 @@ from planner.planning.helper.diagnosis import (
     load_matcher,
     read_failures,
 )
-from planner.planning.helper.program_file import shipped_records
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import RecordKind
+from planner.planning.helper.program_store import RecordKind, shipped_records
 from planner.planning.programs.program import Method
 from planner.world.embedding import Vectors
 from planner.world.errors import FileError, PlannerError

@@ -15,18 +15,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from planner.planning.helper.program_file import FIRST_LEARNED, read_records, shipped_records
-from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import (
+from planner.planning.helper.program_memory import ProgramMemory, VectorSearch
+from planner.planning.helper.program_store import (
+    FIRST_LEARNED,
     CorrectionKey,
+    EvaluatedError,
     ProgramRecord,
+    ProgramStore,
     RecordKind,
     UnconfirmedError,
+    read_records,
+    shipped_records,
 )
-from planner.planning.helper.program_search import VectorSearch
-from planner.planning.helper.program_store import EvaluatedError, ProgramStore
-from planner.planning.programs.program import Instance, ProgramError
-from planner.planning.programs.vocabulary import default_vocabulary
+from planner.planning.programs.program import Instance, ProgramError, default_vocabulary
 from planner.world.embedding import Vectors
 from planner.world.errors import FileError, PlannerError
 
@@ -141,7 +142,7 @@ _TEACH = """
 import sys
 from pathlib import Path
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
 said = sys.argv[2]
 with ProgramMemory.open(Path(sys.argv[1])) as memory:
     program = memory.records(RecordKind.PLAN)[5].program

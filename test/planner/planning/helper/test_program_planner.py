@@ -9,14 +9,14 @@ import pytest
 from planning_toys import ToyWorld, play
 
 from planner.planning.helper.author import FailedStatement
-from planner.planning.helper.dialogue import QUESTION
 from planner.planning.helper.model_author import is_of
 from planner.planning.helper.program_planner import LoopOptions, ProgramPlanner
+from planner.planning.helper.request_words import QUESTION
 from planner.planning.planner import Context, Task
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import Program
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillCode, SkillResult
+from planner.world.topics import InstructionCode
 
 ROBOT, PERSON = "agent_0", "agent_1"
 CUP_TO_DESK = """\

@@ -11,10 +11,14 @@ from pathlib import Path
 
 import pytest
 
-from planner.planning.helper.program_file import FIRST_LEARNED, shipped_records
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.planning.helper.program_store import ProgramStore
+from planner.planning.helper.program_store import (
+    FIRST_LEARNED,
+    ProgramRecord,
+    ProgramStore,
+    RecordKind,
+    shipped_records,
+)
 from planner.world.errors import FileError
 from planner.world.sqlite_file import SqliteFile
 
@@ -29,7 +33,7 @@ _ADD_MANY = """
 import sys
 from pathlib import Path
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
 with ProgramMemory.open(Path(sys.argv[1])) as memory:
     for n in range(int(sys.argv[3])):
         said = f"{sys.argv[2]} asks for routine {n}."

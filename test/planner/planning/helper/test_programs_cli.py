@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from planner import cli
-from planner.bench.runs.suites import find_suite
+from planner.bench.runs.manifest import find_suite
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.planning.helper.program_store import EvaluatedError
+from planner.planning.helper.program_store import EvaluatedError, ProgramRecord, RecordKind
 
 PROGRAM = 'mug = InteractionObject("Mug")\nmug.go_to()\n'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from planner.models.chat import Message
-from planner.planning.helper.prompts import (
+from planner.planning.helper.roles import (
     Example,
     locator_prompt,
     planner_prompt,

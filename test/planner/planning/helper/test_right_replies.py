@@ -11,14 +11,18 @@ from typing import Any
 import pytest
 from planning_toys import Spots, ToyWorld, capabilities, prop
 
-from planner.models.chat import ModelError
-from planner.models.reference import Fault, Reader, ReferenceReply
+from planner.models.chat import Fault, ModelError, Reader, ReferenceReply
 from planner.planning.helper.diagnosis import default_failures
-from planner.planning.helper.prompts import Example
 from planner.planning.helper.right_replies import INVENTED, RightReplies
-from planner.planning.helper.roles import HelperRole, LocatorRole, PlannerRole, RectifierRole
+from planner.planning.helper.roles import (
+    Example,
+    HelperRole,
+    LocatorRole,
+    PlannerRole,
+    RectifierRole,
+)
 from planner.planning.planner import Context, Task
-from planner.planning.programs.vocabulary import default_vocabulary
+from planner.planning.programs.program import default_vocabulary
 from planner.world.vocabulary import AgentKind, Relation
 
 AGENT = "agent_1"

@@ -7,8 +7,13 @@ import pytest
 from planner.models.gbnf import read_grammar
 from planner.models.replies.form import ReplyError
 from planner.planning.helper.roles import LocatorRole, PlacesForm, PlannerRole, RectifierRole
-from planner.planning.programs.program import Correction, Corrective, Program, ProgramError
-from planner.planning.programs.vocabulary import default_vocabulary
+from planner.planning.programs.program import (
+    Correction,
+    Corrective,
+    Program,
+    ProgramError,
+    default_vocabulary,
+)
 
 NAMES = default_vocabulary().names
 PLANNER = PlannerRole("Make a coffee.", (), NAMES)

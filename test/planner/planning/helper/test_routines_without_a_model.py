@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.episodes.teach.routines import read_routines, routine_file
+from planner.episodes.teach.tasks import read_routines, routine_file
+from planner.planning.helper.program_change import Rebound, nearest_rebound
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import ProgramRecord, RecordKind
-from planner.planning.helper.rebinding import Rebound, nearest_rebound
+from planner.planning.helper.program_store import ProgramRecord, RecordKind
 from planner.planning.programs.program import program_text
-from planner.planning.routines.plan_score import score_plan
-from planner.planning.routines.right_plan import right_plan
+from planner.planning.routine_plans import right_plan, score_plan
 
 
 def test_what_was_taught_is_repeated_with_its_changes() -> None:

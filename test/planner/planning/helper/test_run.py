@@ -13,8 +13,8 @@ from planner.app.run_options import RunOptions
 from planner.episodes.teach.tasks import read_tasks, task_file
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.option import OptionValue
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.house_checks import load_house
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import default_options

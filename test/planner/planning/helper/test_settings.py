@@ -9,12 +9,12 @@ import pytest
 from planning_toys import ToyWorld, play, prop
 
 from planner.models.chat import Message
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
 from planner.parts.option import OptionValue
 from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_record import RecordKind
+from planner.planning.helper.program_store import RecordKind
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.errors import PlannerError
 
 AGENT = "agent_1"

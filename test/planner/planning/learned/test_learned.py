@@ -10,25 +10,23 @@ import numpy as np
 import pytest
 
 from planner.api import run
-from planner.planning.learned.call_features import FEATURES
-from planner.planning.learned.choices import WAIT, ChoiceMaker
-from planner.planning.learned.learned import MAX_CALLS, MAX_ENTITIES, Learned
-from planner.planning.learned.network import read
-from planner.planning.learned.progress import progress_of
-from planner.planning.learned.situation import Situation
-from planner.planning.learned.tokens import read_tokens
-from planner.planning.learned.weights import (
+from planner.planning.learned.chooser import (
+    FEATURES,
     PlannerModel,
     read_planner,
     shipped_planner,
     write_planner,
 )
+from planner.planning.learned.learned import MAX_CALLS, MAX_ENTITIES, WAIT, ChoiceMaker, Learned
+from planner.planning.learned.network import read
+from planner.planning.learned.progress import Situation, progress_of
+from planner.planning.learned.tokens import read_tokens
 from planner.planning.planner import Context, Decision, Task
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind, EntityKind
 
 VERBS = ("Close", "ExploreFurniture", "Navigate", "Open", "Pick", "Place", "Done")

@@ -6,8 +6,7 @@ import numpy as np
 from learned_toys import place_of, zeros
 
 from planner.planning.learned.network import MARKS, NUMBERS
-from planner.planning.learned.progress import Progress, progress_of
-from planner.planning.learned.situation import Situation
+from planner.planning.learned.progress import Progress, Situation, progress_of
 from planner.planning.learned.tokens import read_tokens
 
 TABLE, BED, CUP, BOWL = 100, 101, 102, 103

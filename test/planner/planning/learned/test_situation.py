@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.planning.learned.situation import Situation
+from planner.planning.learned.progress import Situation
 
 ENTITIES = ["Object.100: table in kitchen_0", "Object.101: chest of drawers closed in bedroom_0"]
 POSITIONS = {100: (1.0, 2.0), 101: (5.0, 6.0)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.planning.learned.matches import Named, kinds_of, match
+from planner.planning.learned.network import Named, kinds_of, match
 from planner.planning.learned.tokens import MAX_TOKENS, NOUN, UNKNOWN, InstructionError, read_tokens
 
 WORDS = frozenset({"put", "the", "two", "in", "on", ".", "and"})

@@ -7,14 +7,13 @@ import json
 import pytest
 from llamar_toys import Kitchen, Literal, RoleScript
 
+from planner.models.chat import Role
 from planner.models.gbnf import read_grammar
-from planner.models.role import Role
-from planner.planning.llamar.acting import make_acting
-from planner.planning.llamar.acting_role import Style
-from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.joint_planner import JointPlanner
+from planner.planning.llamar.actor_role import Style
+from planner.planning.llamar.joint_planner import Asking, JointPlanner
+from planner.planning.llamar.llamar import make_acting
 from planner.planning.planner import Task
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 TASK = Task("Put the apple in the fridge.", ("agent_0", "agent_1"))
 FIRST = {"Alice": "NavigateTo(Apple_1)", "Bob": "navigate to object Fridge_1"}

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.parts.calls import parse_call
-from planner.planning.llamar.action_calls import (
-    Failure,
-    RefusedActionError,
-    call_for,
-    failure_of,
-    not_understood,
-    outcome_words,
-)
+from planner.parts.kinds import parse_call
 from planner.planning.llamar.actions import (
     DONE,
     EXPLORE,
@@ -22,11 +14,20 @@ from planner.planning.llamar.actions import (
     Action,
     ActionError,
     Category,
+    KnownThing,
     Verb,
     admissible,
+    known_thing,
     parse_action,
 )
-from planner.planning.llamar.known import KnownThing, known_thing
+from planner.planning.llamar.team import (
+    Failure,
+    RefusedActionError,
+    call_for,
+    failure_of,
+    not_understood,
+    outcome_words,
+)
 from planner.world.belief import BeliefNode
 from planner.world.house import House
 from planner.world.skill import SkillCode, SkillResult

@@ -10,19 +10,16 @@ from dataclasses import replace
 import pytest
 from llamar_toys import Kitchen, RoleScript
 
+from planner.models.caller import ModelCall
+from planner.models.chat import Role
 from planner.models.gbnf import read_grammar
-from planner.models.role import Role
-from planner.models.trace import ModelCall
 from planner.planning.llamar.actions import INTERACTIONS, Repertoire, parse_action
-from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.choices import every_action
-from planner.planning.llamar.coela import make_coela, names_in_view
-from planner.planning.llamar.coela_roles import SEND
-from planner.planning.llamar.joint_planner import JointPlanner
+from planner.planning.llamar.coela import SEND, make_coela, names_in_view
+from planner.planning.llamar.joint_planner import Asking, JointPlanner
 from planner.planning.llamar.state import AgentView
-from planner.planning.llamar.team import ActionOptions
+from planner.planning.llamar.team import ActionOptions, every_action
 from planner.planning.planner import Task
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 
 TASK = Task("Put the apple in the fridge.", ("agent_0", "agent_1"))
 SILENT = json.dumps({"message": None})

@@ -13,22 +13,20 @@ import graph_kitchen as kitchen
 import pytest
 from llamar_toys import RoleScript, acted, corrected, planned, verified
 
-from planner.app.graph_run import prepare_graph
-from planner.app.run import RunResult
+from planner.app.embedded_run import prepare_graph
+from planner.app.run import RunResult, decision_record, traced
 from planner.app.run_options import RunOptions
-from planner.app.trace import decision_record, traced
 from planner.evaluation.metrics import llamar
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
-from planner.models.role import Role
-from planner.models.trace import ModelCall
+from planner.models.caller import ModelCall
+from planner.models.chat import Role
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.world.checklist import Checklist
-from planner.world.episode import AgentPlacement
+from planner.world.episode import AgentPlacement, Checklist
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCode
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.graph.backend import GraphBackend
 

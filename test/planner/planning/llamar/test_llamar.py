@@ -20,19 +20,17 @@ from llamar_toys import (
     verified,
 )
 
-from planner.models.chat import ModelError
-from planner.models.role import Role
-from planner.models.trace import ModelCall
-from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.joint_planner import JointPlanner
+from planner.models.caller import ModelCall
+from planner.models.chat import ModelError, Role
+from planner.planning.llamar.joint_planner import Asking, JointPlanner
 from planner.planning.llamar.llamar import LlamarOptions, make_llamar
 from planner.planning.llamar.state import Correction
 from planner.planning.llamar.team import ActionOptions
 from planner.planning.planner import Decision, Task
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from planner.world.instruct import InstructionCode
 from planner.world.skill import SkillCall, SkillCode, SkillResult
+from planner.world.topics import InstructionCode
 
 PLANNER, ACTOR, CORRECTOR, VERIFIER = Role.PLANNER, Role.ACTOR, Role.CORRECTOR, Role.VERIFIER
 TASK = Task("Put the apple in the fridge.", ("agent_0", "agent_1"))

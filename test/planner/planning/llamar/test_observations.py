@@ -7,15 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from planner.planning.llamar.names import InstanceNames, shown_class
 from planner.planning.llamar.observations import (
+    InstanceNames,
     compass,
     note_met,
     note_seen,
+    shown_class,
+    sightline_of,
     state_words,
     visible,
 )
-from planner.planning.llamar.sightlines import sightline_of
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation

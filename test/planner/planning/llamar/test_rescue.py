@@ -8,22 +8,21 @@ from pathlib import Path
 import pytest
 from llamar_toys import Literal, RoleScript, acted, corrected, planned, verified
 
-from planner.app.prepared_run import prepare_run
+from planner.app.embedded_run import prepare_run
 from planner.app.run import RunResult
 from planner.cli import main
-from planner.models.role import Role
-from planner.planning.llamar.action_words import action_list
+from planner.models.chat import Role
 from planner.planning.llamar.actions import (
     Action,
     ActionError,
+    KnownThing,
     Repertoire,
     Verb,
     admissible,
     parse_action,
 )
-from planner.planning.llamar.asking import Asking
-from planner.planning.llamar.known import KnownThing
-from planner.planning.llamar.llamar import LlamarOptions, make_llamar
+from planner.planning.llamar.joint_planner import Asking
+from planner.planning.llamar.llamar import LlamarOptions, action_list, make_llamar
 from planner.planning.llamar.team import ActionOptions
 from planner.world.house_checks import load_episode
 from sim_bridge.rescue.backend import RescueBackend

@@ -12,18 +12,16 @@ import graph_kitchen
 import pytest
 from llamar_toys import Kitchen
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
-from planner.models.chat import ChatModel, Completion, Request
-from planner.models.reference import Fault, Knows
-from planner.models.role import Role
+from planner.models.chat import ChatModel, Completion, Fault, Knows, Request, Role
 from planner.models.teacher import Skill, Teacher
-from planner.planning.llamar.asking import Asking
 from planner.planning.llamar.coela import make_coela
+from planner.planning.llamar.joint_planner import Asking
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 from sim_bridge.graph.backend import GraphBackend
 
 INSIDE = {

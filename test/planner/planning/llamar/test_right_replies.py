@@ -9,18 +9,26 @@ from pathlib import Path
 import graph_kitchen
 import pytest
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
-from planner.models.chat import ChatModel, Completion, Message, ModelError, Request, Speaker
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    Fault,
+    Knows,
+    Message,
+    ModelError,
+    Request,
+    Role,
+    Speaker,
+)
 from planner.models.model_choice import ModelChoice, make_model
-from planner.models.reference import Fault, Knows
-from planner.models.role import Role
 from planner.models.teacher import Skill, Teacher
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 from sim_bridge.graph.backend import GraphBackend
 
 ASKED = {

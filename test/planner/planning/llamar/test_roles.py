@@ -7,17 +7,12 @@ from dataclasses import replace
 
 import pytest
 
-from planner.models.chat import Speaker
+from planner.models.chat import Picture, Speaker
 from planner.models.gbnf import read_grammar
-from planner.models.picture import Picture
 from planner.models.replies.form import ReplyError
-from planner.planning.llamar.actor_role import ActionList, ActorRole
-from planner.planning.llamar.corrector_role import CorrectorRole
-from planner.planning.llamar.planner_role import PlannerRole
-from planner.planning.llamar.prompt import read_block
-from planner.planning.llamar.role import TeamRole
+from planner.planning.llamar.actor_role import ActionList, ActorRole, CorrectorRole
+from planner.planning.llamar.prompt import PlannerRole, TeamRole, VerifierRole, read_block
 from planner.planning.llamar.state import TEAM_NAMES, AgentView, Correction, Situation
-from planner.planning.llamar.verifier_role import VerifierRole
 
 ACTIONS = ActionList("navigate to object <object>\nstay idle\nDone")
 STATE = "(1.00, 0.25), facing north, holding nothing"

@@ -8,13 +8,13 @@ import graph_kitchen as kitchen
 import llamar_scripts
 import pytest
 
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
-from planner.models.scripted import ScriptedModel
+from planner.models.teacher import ScriptedModel
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
 from planner.world.house_checks import load_house
-from planner.world.instruct import InstructionCode
+from planner.world.topics import InstructionCode
 from sim_bridge.graph.backend import GraphBackend
 
 ASKED = {

@@ -9,15 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.planning.llamar.actions import Action, Verb, admissible
-from planner.planning.llamar.encoder_translator import (
+from planner.planning.llamar.actions import Action, KnownThing, Verb, admissible
+from planner.planning.llamar.translator import (
     EncoderTranslator,
+    PlainTranslator,
+    Translator,
     make_translator,
     templates,
 )
-from planner.planning.llamar.known import KnownThing
-from planner.planning.llamar.plain_translator import PlainTranslator
-from planner.planning.llamar.translator import Translator
 from planner.world.embedding import Vectors
 from planner.world.errors import FileError
 from planner.world.vocabulary import Relation

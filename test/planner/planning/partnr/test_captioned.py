@@ -9,18 +9,14 @@ import numpy as np
 import pytest
 from planning_toys import ToyWorld, capabilities, play, prop, task_of
 
-from planner.models.by_role import RoleModels
-from planner.models.chat import Message, ModelError, Speaker, transcript
-from planner.models.picture import Picture
-from planner.models.reference import Fault
-from planner.models.role import Role
-from planner.models.scripted import ScriptedModel
-from planner.models.teacher import Skill, Teacher
-from planner.models.trace import ModelCall
-from planner.planning.axes import Axes, Control, MemorySource
+from planner.models.caller import ModelCall
+from planner.models.chat import Fault, Message, ModelError, Picture, Role, Speaker, transcript
+from planner.models.model_choice import RoleModels
+from planner.models.teacher import ScriptedModel, Skill, Teacher
+from planner.planning.part import PlannerChoice, make_planner
+from planner.planning.partnr.prompts import CAPTION, shortened
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.prompts.partnr import CAPTION, shortened
+from planner.planning.planner_model import Axes, Control, MemorySource
 from planner.world.agents import AgentKind
 from planner.world.errors import PlannerError
 

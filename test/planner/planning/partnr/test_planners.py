@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from planning_toys import Outcome, ToyWorld, capabilities, play, prop
 
+from planner.models.caller import ModelCall
 from planner.models.chat import (
     Completion,
     ContextFullError,
@@ -19,14 +20,11 @@ from planner.models.chat import (
     Speaker,
     transcript,
 )
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
-from planner.planning.axes import Axes, Control, MemorySource
+from planner.models.teacher import ScriptedModel
+from planner.planning.part import PlannerChoice, make_planner
+from planner.planning.partnr.prompts import MAX_OF_CLASS, summary, world_description
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.planner_model import DialogueOptions
-from planner.planning.prompts.partnr import MAX_OF_CLASS, summary, world_description
-from planner.planning.prompts.partnr_state import TOKEN
+from planner.planning.planner_model import TOKEN, Axes, Control, DialogueOptions, MemorySource
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillCall, SkillName, SkillResult
 from planner.world.vocabulary import AgentKind, EntityKind

@@ -12,14 +12,16 @@ from planner.planning.programs.interpreter import Interpreter
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import (
     WITH_ARGUMENT,
+    Failed,
+    Finished,
     Instance,
     Invocation,
     Method,
+    Missing,
     Program,
     Statement,
     program_text,
 )
-from planner.planning.programs.steps import Failed, Finished, Missing
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind, Relation

@@ -8,10 +8,8 @@ import pytest
 from grammar_engines import llguidance, llguidance_accepts, llguidance_speaks
 
 from planner.models.gbnf import read_grammar
-from planner.planning.programs.grammar import program_grammar
-from planner.planning.programs.parsing import parse_program
-from planner.planning.programs.program import ProgramError, program_text
-from planner.planning.programs.vocabulary import default_vocabulary
+from planner.planning.programs.parsing import parse_program, program_grammar
+from planner.planning.programs.program import ProgramError, default_vocabulary, program_text
 
 NAMES = default_vocabulary().names
 PROGRAM = """\

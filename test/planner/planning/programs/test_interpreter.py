@@ -10,8 +10,15 @@ from planning_toys import Spots, ToyWorld, capabilities
 from planner.planning.planner import Context, Task
 from planner.planning.programs.interpreter import Interpreter
 from planner.planning.programs.parsing import parse_program
-from planner.planning.programs.program import ProgramError
-from planner.planning.programs.steps import Failed, Finished, Missing, Outcome, Step, work_text
+from planner.planning.programs.program import (
+    Failed,
+    Finished,
+    Missing,
+    Outcome,
+    ProgramError,
+    Step,
+    work_text,
+)
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.vocabulary import AgentKind, Relation

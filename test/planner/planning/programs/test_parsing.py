@@ -23,9 +23,9 @@ from planner.planning.programs.program import (
     Program,
     ProgramError,
     Statement,
+    default_vocabulary,
     program_text,
 )
-from planner.planning.programs.vocabulary import default_vocabulary
 
 POTATO_ON_A_PLATE = """
 target_plate = InteractionObject("Plate")

@@ -11,12 +11,11 @@ from household_kitchen import kitchen_episode, kitchen_house
 from program_player import ProgramPlayer
 from pydantic import JsonValue
 
-from planner.app.embedded_run import prepare_embedded
-from planner.app.graph_run import prepare_graph
+from planner.app.embedded_run import prepare_embedded, prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.planning.planner import Task
-from planner.planning.programs.steps import Outcome
+from planner.planning.programs.program import Outcome
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from planner.episodes.teach.routines import Wanted, read_routines, routine_file
+from planner.episodes.teach.tasks import Wanted, read_routines, routine_file
 from planner.planning.programs.parsing import parse_program
-from planner.planning.routines.plan_score import score_plan
-from planner.planning.routines.right_plan import right_plan
+from planner.planning.routine_plans import right_plan, score_plan
 
 ROUTINES = {routine.name: routine for routine in read_routines(routine_file())}
 

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from planner.planning.instruction import MAX_CHARACTERS, Request, task_of
-from planner.planning.session import Outcome
-from planner.planning.session_world import Status
-from planner.planning.status.instruction_status import InstructionStatus, accepted
+from planner.planning.instruction import (
+    MAX_CHARACTERS,
+    InstructionStatus,
+    Request,
+    accepted,
+    task_of,
+)
+from planner.planning.session import Outcome, Status
 from planner.world.episode import Episode
-from planner.world.instruct import InstructionCode, InstructState
+from planner.world.topics import InstructionCode, InstructState
 
 GOAL = {"propositions": [{"function_name": "is_on_top"}]}
 AGENTS = ("agent_0", "agent_1")

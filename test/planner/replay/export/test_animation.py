@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from planner.cli import main
-from planner.houses.ways import Move, agent_style
-from planner.replay.export.run_moment import RunMoments
+from planner.houses.marks import Move, agent_style
+from planner.replay.export.animation_page import RunMoments
 from planner.replay.report.collect import collect
 from planner.replay.report.document import Path, Place, Thing
 

@@ -12,8 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.recorder.bag_writer import Topic
-from planner.replay.export.csv_tables import file_names, write_csv
-from planner.replay.export.flat_columns import cell
+from planner.replay.export.csv_tables import cell, file_names, write_csv
 from planner.replay.export.source import Source
 from planner.world.errors import FileError
 

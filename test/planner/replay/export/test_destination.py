@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.replay.export.destination import check_outside, new_file, new_folder, require_extra
+from planner.replay.export.cli import check_outside, new_file, new_folder, require_extra
 from planner.world.errors import PlannerError
 
 

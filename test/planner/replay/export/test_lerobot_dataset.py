@@ -7,9 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from planner.replay.export.lerobot_dataset import DatasetOptions, write_dataset
-from planner.replay.export.lerobot_language import tool_call_of, tools
-from planner.replay.export.lerobot_stats import combined, picture_stats, vector_stats
+from planner.replay.export.lerobot_dataset import (
+    DatasetOptions,
+    combined,
+    picture_stats,
+    vector_stats,
+    write_dataset,
+)
+from planner.replay.export.lerobot_frames import tool_call_of, tools
 from planner.replay.export.source import Source
 from planner.world.errors import FileError
 

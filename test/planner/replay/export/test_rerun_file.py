@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.replay.export import rerun_paths
+from planner.replay.export import rerun_stream
 from planner.replay.export.source import Source
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
@@ -142,14 +142,14 @@ def test_transforms_are_those_of_tf(recording, tapes) -> None:
 def test_the_house_is_there_from_the_beginning(recording, source) -> None:
     house = source.house
     for room in house.rooms:
-        ((at_s, strips),) = recording.values(rerun_paths.room(room.name), "LineStrips3D:strips")
+        ((at_s, strips),) = recording.values(rerun_stream.room(room.name), "LineStrips3D:strips")
         assert math.isnan(at_s)
         corners = np.array(strips[0])[:-1, :2]
         assert corners == pytest.approx(np.array(room.polygon_m))
     for piece in house.furniture:
-        ((_, centers),) = recording.values(rerun_paths.furniture(piece.name), "Boxes3D:centers")
+        ((_, centers),) = recording.values(rerun_stream.furniture(piece.name), "Boxes3D:centers")
         assert len(centers) == len(piece.parts)
-    ((_, sizes),) = recording.values(rerun_paths.WALLS, "Boxes3D:half_sizes")
+    ((_, sizes),) = recording.values(rerun_stream.WALLS, "Boxes3D:half_sizes")
     # What is left of the walls' length without the doors'.
     length_m = sum(2 * size[0] for size in sizes)
     around_m = sum(room.shape.exterior.length for room in house.rooms)
@@ -157,46 +157,46 @@ def test_the_house_is_there_from_the_beginning(recording, source) -> None:
 
 
 def test_true_things_are_boxes_whenever_they_change(recording, source) -> None:
-    centers = recording.values(rerun_paths.truth("cup_0"), "Boxes3D:centers")
+    centers = recording.values(rerun_stream.truth("cup_0"), "Boxes3D:centers")
     assert [at_s for at_s, _ in centers] == pytest.approx([0.0, 1.0])
     assert centers[1][1][0] == pytest.approx([1.0, 2.0, 0.8 + 0.2])
-    ((_, size), *_) = recording.values(rerun_paths.truth("cup_0"), "Boxes3D:half_sizes")[1:]
+    ((_, size), *_) = recording.values(rerun_stream.truth("cup_0"), "Boxes3D:half_sizes")[1:]
     assert size[0] == pytest.approx([0.05, 0.1, 0.2])
-    cleared = recording.values(rerun_paths.truth("apple_0"), "Clear:is_recursive")
+    cleared = recording.values(rerun_stream.truth("apple_0"), "Clear:is_recursive")
     assert [at_s for at_s, _ in cleared] == pytest.approx([2.0])
 
 
 def test_beliefs_are_boxes_a_graph_and_text(recording) -> None:
-    centers = recording.values(rerun_paths.belief("cup_0"), "Boxes3D:centers")
+    centers = recording.values(rerun_stream.belief("cup_0"), "Boxes3D:centers")
     assert [at_s for at_s, _ in centers] == pytest.approx([0.0, 1.0])
-    texts = recording.values(rerun_paths.BELIEF_TEXT, "TextDocument:text")
+    texts = recording.values(rerun_stream.BELIEF_TEXT, "TextDocument:text")
     assert len(texts) == 2
     assert "object apple_0, on" in texts[0][1][0]
     assert "apple_0" not in texts[1][1][0]
-    nodes = recording.values(rerun_paths.GRAPH, "GraphNodes:node_ids")
+    nodes = recording.values(rerun_stream.GRAPH, "GraphNodes:node_ids")
     assert "cup_0" in nodes[0][1]
 
 
 def test_cameras_have_a_lens_pictures_and_depth(recording, tapes) -> None:
     import cv2
 
-    lens = rerun_paths.camera("agent_0", "hand")
+    lens = rerun_stream.camera("agent_0", "hand")
     ((_, matrix),) = recording.values(lens, "Pinhole:image_from_camera")
     assert matrix[0] == pytest.approx([50, 0, 0, 0, 50, 0, 32, 24, 1])
     ((_, frame),) = recording.values(lens, "Pinhole:parent_frame")
     assert frame == ["agent_0/hand_optical_frame"]
-    ((at_s, blob),) = recording.values(rerun_paths.rgb("agent_0", "hand"), "EncodedImage:blob")
+    ((at_s, blob),) = recording.values(rerun_stream.rgb("agent_0", "hand"), "EncodedImage:blob")
     assert at_s == pytest.approx(0.5)
     picture = cv2.imdecode(np.array(blob[0], np.uint8), cv2.IMREAD_COLOR)
     assert picture.shape[:2] == (48, 64)
     assert picture.mean() == pytest.approx(tapes.shade(0.5), abs=2)
-    ((_, blob),) = recording.values(rerun_paths.depth("agent_0", "hand"), "EncodedDepthImage:blob")
+    ((_, blob),) = recording.values(rerun_stream.depth("agent_0", "hand"), "EncodedDepthImage:blob")
     depth = cv2.imdecode(np.array(blob[0], np.uint8), cv2.IMREAD_UNCHANGED)
     assert (depth[0, 0], depth[1, 1]) == (0, 1500)
 
 
 def test_calls_are_states_with_gaps_between_them(recording) -> None:
-    states = recording.values(rerun_paths.call("agent_0"), "StateChange:state")
+    states = recording.values(rerun_stream.call("agent_0"), "StateChange:state")
     assert [(round(at_s, 3), state[0] if state else "") for at_s, state in states] == [
         (0.5, "Navigate[table_1]"),
         (2.0, ""),
@@ -207,19 +207,19 @@ def test_calls_are_states_with_gaps_between_them(recording) -> None:
 
 
 def test_numbers_texts_and_logs(recording, tapes) -> None:
-    progress = recording.values(rerun_paths.PROGRESS, "Scalars:scalars")
+    progress = recording.values(rerun_stream.PROGRESS, "Scalars:scalars")
     assert progress == [(pytest.approx(2.5), [pytest.approx(0.25)])]
-    tokens = recording.values(f"{rerun_paths.TOKENS}/prompt_tokens", "Scalars:scalars")
+    tokens = recording.values(f"{rerun_stream.TOKENS}/prompt_tokens", "Scalars:scalars")
     assert [value[0] for _, value in tokens] == [70, 80, 80, 80]
     # Not measured is not a number, and so no point of a curve.
-    first = recording.values(f"{rerun_paths.SECONDS}/first_token_s", "Scalars:scalars")
+    first = recording.values(f"{rerun_stream.SECONDS}/first_token_s", "Scalars:scalars")
     assert len(first) == 3
-    ((_, text),) = recording.values(rerun_paths.INSTRUCTION, "TextDocument:text")
+    ((_, text),) = recording.values(rerun_stream.INSTRUCTION, "TextDocument:text")
     assert text == [tapes.instruction]
-    ((_, level),) = recording.values(rerun_paths.NODE_LOG, "TextLog:level")
-    ((_, line),) = recording.values(rerun_paths.NODE_LOG, "TextLog:text")
+    ((_, level),) = recording.values(rerun_stream.NODE_LOG, "TextLog:level")
+    ((_, line),) = recording.values(rerun_stream.NODE_LOG, "TextLog:text")
     assert (level, line) == (["ERROR"], ["bridge: [link](http://x) is down"])
-    judge = recording.values(rerun_paths.JUDGE_TEXT, "TextDocument:text")[0][1][0]
+    judge = recording.values(rerun_stream.JUDGE_TEXT, "TextDocument:text")[0][1][0]
     assert judge == "running\n[ ] cup_0 on table_1\n\nNot yet."
 
 
@@ -243,7 +243,7 @@ def test_hostile_names_are_parts_of_paths_and_no_paths(tapes, tmp_path) -> None:
     write_rrd(Source(tape.close()), tmp_path / "a.rrd")
     paths = Read(tmp_path / "a.rrd").rows
     below = [path for path in paths if path.startswith("/world/belief/")]
-    assert sorted(below) == sorted(rerun_paths.belief(name) for name in names)
+    assert sorted(below) == sorted(rerun_stream.belief(name) for name in names)
     assert all(re.fullmatch(r"/world/belief/(?:\\.|[^/\\])+", path, re.DOTALL) for path in below)
     assert "/tf/\\.\\./a/b" in paths or "/tf/../a/b" in paths
 

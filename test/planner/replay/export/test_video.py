@@ -8,10 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.replay.export.captions import Captions, Panel, clock_text
-from planner.replay.export.source import Source
-from planner.replay.export.timeline import read_story
-from planner.replay.export.video import VideoOptions, write_video
+from planner.replay.export.source import Source, read_story
+from planner.replay.export.video import Captions, Panel, VideoOptions, clock_text, write_video
 from planner.replay.export.video_file import AV1, VideoFile
 from planner.world.errors import FileError, PlannerError
 

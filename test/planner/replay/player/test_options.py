@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from played_bags import BEGIN_NS, SECOND, clock, make_bag, words
 
 from planner import cli
@@ -14,8 +16,17 @@ from planner.replay.bag import Bag
 from planner.replay.player.options import (
     ClockMode,
     PlayOptions,
+    RecordedQos,
+    Selection,
+    choose,
     chosen_topics,
+    is_command,
+    is_topic_name,
+    is_type_name,
     options_of,
+    recorded_qos,
+    remappings,
+    same_layout,
     span_of,
 )
 from planner.world.errors import PlannerError
@@ -125,3 +136,207 @@ def test_no_bag_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     told = capsys.readouterr().err
     assert told.startswith("error: ")
     assert told.count("\n") == 1
+
+
+INNER = "\n" + "=" * 80 + "\nMSG: a/Inner\n"
+POSE = "# where\nfloat64 x\nfloat64 y 1.0\nInner[] parts\n" + INNER + "uint8 ON=1\nstring<=5 name\n"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        POSE,
+        POSE.replace("# where", "# elsewhere\nuint8 FAR=3"),
+        POSE.replace("string<=5 name", "string<=5   name # of it"),
+        POSE.replace("Inner[]", "a/Inner[]"),
+        POSE + "\n" + "=" * 80 + "\nMSG: a/Unused\nint8 x\n",
+    ],
+)
+def test_what_is_laid_out_alike_is_the_same(other: str) -> None:
+    assert same_layout("a/msg/Pose", other, POSE)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        POSE.replace("float64 x\n", ""),
+        POSE.replace("float64 x", "float32 x"),
+        POSE.replace("float64 x", "float64 z"),
+        POSE.replace("Inner[]", "Inner[3]"),
+        POSE.replace("<=5 name", "<=5 name\nint8 more"),
+        "",
+        "garbage",
+        "x" * 500_000,
+        POSE.partition("\n===")[0],
+    ],
+)
+def test_what_is_laid_out_otherwise_is_another_type(other: str) -> None:
+    assert not same_layout("a/msg/Pose", other, POSE)
+
+
+def test_a_type_that_holds_itself_is_no_endless_search() -> None:
+    text = "a/Pose[] all\n" + "=" * 80 + "\nMSG: a/Pose\na/Pose[] all\n"
+    assert isinstance(same_layout("a/msg/Pose", text, POSE), bool)
+
+
+@given(st.text())
+def test_any_text_has_an_answer(text: str) -> None:
+    assert not same_layout("a/msg/Pose", text, POSE)
+
+
+@pytest.mark.parametrize("name", ["sensor_msgs/msg/Image", "a/msg/B2"])
+def test_names_of_types(name: str) -> None:
+    assert is_type_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "Image", "a/srv/B", "../msg/B", "a/msg/../B", "os/system/B", "a.b/msg/C", "a/msg/B\n"],
+)
+def test_what_is_no_name_of_a_type(name: str) -> None:
+    assert not is_type_name(name)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("text", "qos"),
+    [
+        ("- {reliability: reliable, durability: volatile}", RecordedQos()),
+        ("- {reliability: best_effort, durability: volatile}", RecordedQos(reliable=False)),
+        ("- {reliability: reliable, durability: transient_local}", RecordedQos(latched=True)),
+        # As older recorders write it.
+        ("- {reliability: 1, durability: 1}", RecordedQos(latched=True)),
+        ("- {reliability: 2, durability: 2}", RecordedQos(reliable=False)),
+        # Of two publishers the stronger offer.
+        (
+            "- {reliability: best_effort}\n- {reliability: reliable, durability: transient_local}",
+            RecordedQos(latched=True),
+        ),
+        ("", RecordedQos()),
+        ("[]", RecordedQos()),
+        ("a: [", RecordedQos()),
+        ("- 7", RecordedQos()),
+        ("- {reliability: [best_effort], durability: {}}", RecordedQos()),
+        ("[" * 5000, RecordedQos()),
+        ("- {reliability: best_effort}" + " " * 70_000, RecordedQos()),
+    ],
+)
+def test_profiles(text: str, qos: RecordedQos) -> None:
+    assert recorded_qos("/x", text) == qos
+
+
+def test_static_transforms_are_latched_unless_the_bag_says_otherwise() -> None:
+    assert recorded_qos("/tf_static", "").latched
+    assert not recorded_qos("/tf_static", "- {durability: volatile}").latched
+
+
+@given(st.text())
+def test_any_text_gives_some(text: str) -> None:
+    assert isinstance(recorded_qos("/x", text), RecordedQos)
+
+
+TOPICS = (
+    "/agent_0/cmd_vel",
+    "/agent_0/odometry",
+    "/agent_0/safety/approve_at",
+    "/agent_1/odometry",
+    "/instruct/answer",
+    "/lockstep/memory",
+    "/tf",
+)
+
+
+def chosen(**fields: object) -> dict[str, str]:
+    return dict(choose(TOPICS, Selection(**fields)).names)  # type: ignore[arg-type]
+
+
+def test_all_is_played_but_what_makes_robots_and_nodes_act() -> None:
+    found = choose(TOPICS, Selection())
+    assert list(found.names) == ["/agent_0/odometry", "/agent_1/odometry", "/tf"]
+    assert found.withheld == (
+        "/agent_0/cmd_vel",
+        "/agent_0/safety/approve_at",
+        "/instruct/answer",
+        "/lockstep/memory",
+    )
+    assert list(chosen(commands=True)) == sorted(TOPICS)
+
+
+def test_a_command_that_is_asked_for_by_name_is_still_withheld() -> None:
+    found = choose(TOPICS, Selection(topics=("/agent_0/cmd_vel",)))
+    assert not found.names
+    assert found.withheld == ("/agent_0/cmd_vel",)
+
+
+@pytest.mark.parametrize(
+    ("topic", "command"),
+    [
+        ("/cmd_vel", True),
+        ("/robot/cmd_vel_nav", True),
+        ("/robot/base/cmd_vel/stamped", True),
+        ("/goal_pose", True),
+        ("/parameter_events", True),
+        ("/instruct/status", False),
+        ("/agent_0/safety/state", False),
+        ("/my_cmd_velocity", False),
+    ],
+)
+def test_commands_are_known_by_their_names(topic: str, command: bool) -> None:
+    assert is_command(topic) is command
+
+
+def test_names_and_patterns() -> None:
+    assert list(chosen(topics=("/agent_?/odometry",))) == ["/agent_0/odometry", "/agent_1/odometry"]
+    assert list(chosen(exclude=("/agent_1/*",))) == ["/agent_0/odometry", "/tf"]
+    assert list(chosen(topics=("/tf", "/agent_*"), exclude=("*odometry",))) == ["/tf"]
+
+
+@pytest.mark.parametrize("option", ["topics", "exclude"])
+def test_a_pattern_that_fits_nothing_is_an_error(option: str) -> None:
+    with pytest.raises(PlannerError, match=f"--{option} '/odom': fits no topic"):
+        chosen(**{option: ("/odom",)})
+
+
+def test_topics_get_other_names() -> None:
+    names = chosen(topics=("/tf", "/agent_0/odometry"), remap={"/tf": "/old/tf"})
+    assert names == {"/tf": "/old/tf", "/agent_0/odometry": "/agent_0/odometry"}
+
+
+@pytest.mark.parametrize(
+    ("remap", "reason"),
+    [
+        ({"/odom": "/x"}, "the bag has no topic /odom"),
+        ({"/tf": "tf"}, "'tf' is not an absolute name"),
+        ({"/tf": "/a b"}, "is not an absolute name"),
+        ({"/tf": "/agent_0/odometry"}, "would both be /agent_0/odometry"),
+    ],
+)
+def test_a_wrong_new_name_is_an_error(remap: dict[str, str], reason: str) -> None:
+    with pytest.raises(PlannerError, match=reason):
+        chosen(remap=remap)
+
+
+def test_words_become_new_names() -> None:
+    assert remappings(["/a:=/b", "/c:=/d"]) == {"/a": "/b", "/c": "/d"}
+    for case, reason in (
+        (["/a=/b"], "expected FROM:=TO"),
+        (["/a:="], "expected FROM:=TO"),
+        (["/a:=/b", "/a:=/c"], "given twice"),
+    ):
+        with pytest.raises(PlannerError, match=reason):
+            remappings(case)
+
+
+@pytest.mark.parametrize("name", ["/a", "/a_1/b/C2"])
+def test_names_that_ros_allows(name: str) -> None:
+    assert is_topic_name(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", "/", "a", "/a/", "//a", "/1a", "/a-b", "/a\n", "/a__b", "/../x", "/é", "/" + "a" * 300],
+)
+def test_a_topic_of_no_allowed_name_is_left_out(name: str) -> None:
+    found = choose(("/tf", name), Selection())
+    assert list(found.names) == ["/tf"]
+    assert found.invalid_names == (name,)

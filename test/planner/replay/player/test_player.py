@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import io
+import os
+import pty
+import termios
 from collections import deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.replay.player.controls import Control
-from planner.replay.player.cues import Cue, CueKind
-from planner.replay.player.player import MAX_SILENCE_S, Player, Progress
-from planner.replay.player.timeline import Timeline
+from planner.replay.player.cues import Cue, CueKind, Span
+from planner.replay.player.player import (
+    MAX_SILENCE_S,
+    Control,
+    Display,
+    Keyboard,
+    Lateness,
+    NoControls,
+    Player,
+    Progress,
+    Timeline,
+    clock_text,
+    controls_of,
+    printable,
+)
 
 SECOND = 1_000_000_000
 BEGIN_NS = 1_700_000_000 * SECOND
@@ -282,3 +297,121 @@ def test_progress_tells_the_time_of_the_bag() -> None:
     assert stamps == sorted(stamps)
     assert stamps[-1] == about(2.0)
     assert len(stamps) >= 5
+
+
+@pytest.mark.parametrize(
+    ("pressed", "controls"),
+    [
+        (b" ", (Control.PAUSE,)),
+        (b"s", (Control.STEP,)),
+        (b"\x1b[C", (Control.STEP,)),
+        (b"\x1b[C\x1b[C.", (Control.STEP, Control.STEP, Control.PICTURE)),
+        (b"+=", (Control.FASTER, Control.FASTER)),
+        (b"-", (Control.SLOWER,)),
+        (b"q", (Control.END,)),
+        # Other arrows, letters, half an arrow.
+        (b"\x1b[A\x1b[Dxyz", ()),
+        (b"\x1b[", ()),
+        (b"", ()),
+    ],
+)
+def test_keys(pressed: bytes, controls: tuple[Control, ...]) -> None:
+    assert controls_of(pressed) == controls
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_are_keys_or_none(pressed: bytes) -> None:
+    assert len(controls_of(pressed)) <= len(pressed)
+
+
+@pytest.fixture
+def terminal() -> Iterator[tuple[int, int]]:
+    ours, theirs = pty.openpty()
+    yield ours, theirs
+    os.close(ours)
+    os.close(theirs)
+
+
+def test_a_terminals_keys_are_heard_while_waiting(terminal: tuple[int, int]) -> None:
+    ours, theirs = terminal
+    settings = termios.tcgetattr(theirs)
+    settings[3] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(theirs, termios.TCSANOW, settings)
+    keyboard = Keyboard(theirs)
+    assert keyboard.wait(0.0) == ()
+    os.write(ours, b".")
+    assert keyboard.wait(30.0) == (Control.PICTURE,)
+
+
+def test_where_nobody_is_nothing_is_asked_for() -> None:
+    assert NoControls().wait(-1.0) == ()
+    assert NoControls().wait(0.001) == ()
+
+
+SPAN = Span(100 * SECOND, 180 * SECOND)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def timeline(**fields: bool) -> Timeline:
+    return Timeline(lambda: 0, 2.0, **fields)
+
+
+def test_the_status_line() -> None:
+    display = Display(io.StringIO(), SPAN, timeline(), loop=False)
+    status = display.status(Progress(120 * SECOND, 17, 1))
+    assert status == "[######..................] 0:20.0 of 1:20.0  x 2  17 messages"
+    paused = Display(io.StringIO(), SPAN, timeline(paused=True), loop=True)
+    assert paused.status(Progress(0, 0, 3)).startswith(
+        "[" + "." * 24 + "] 0:00.0 of 1:20.0  paused"
+    )
+    assert "pass 3" in paused.status(Progress(0, 0, 3))
+
+
+def test_only_a_terminal_gets_a_status_line() -> None:
+    for out, lives in ((io.StringIO(), False), (Terminal(), True)):
+        display = Display(out, SPAN, timeline(), loop=False)
+        display.show(Progress(120 * SECOND, 17, 1))
+        display.print_line("a line")
+        display.clear()
+        assert ("17 messages" in out.getvalue()) == lives
+        assert "a line\n" in out.getvalue()
+        assert ("\x1b" in out.getvalue()) == lives
+
+
+def test_text_of_a_bag_is_no_command_to_a_terminal() -> None:
+    assert printable("/a\x1b[2J\nb\u202e") == "/a\\x1b[2J\\nb\\u202e"
+    out = Terminal()
+    Display(out, SPAN, timeline(), loop=False).print_line("/\x1b]0;x\x07")
+    assert "\x07" not in out.getvalue()
+
+
+def test_times() -> None:
+    assert clock_text(0) == "0:00.0"
+    assert clock_text(3_725_960_000_000) == "62:05.9"
+
+
+STEP_S = 1e-4
+
+
+@given(st.lists(st.floats(-0.01, 3.0), min_size=1, max_size=200), st.floats(0.01, 1.0))
+def test_quantiles_are_those_of_the_list(late: list[float], share: float) -> None:
+    lateness = Lateness()
+    for value in late:
+        lateness.add(value)
+    ordered = sorted(max(value, 0.0) for value in late)
+    exact = next(value for n, value in enumerate(ordered) if n + 1 >= share * len(ordered) - 1e-9)
+    found = lateness.quantile_s(share)
+    assert min(exact, 2.0) - 1e-9 <= found <= min(exact, 2.0) + STEP_S + 1e-9
+    assert lateness.max_s == max(ordered)
+
+
+def test_shares() -> None:
+    lateness = Lateness()
+    for value in (0.0, 0.004, 0.005, 0.0052, 7.0):
+        lateness.add(value)
+    assert lateness.quantile_s(0.6) == pytest.approx(0.005)
+    assert lateness.quantile_s(1.0) == pytest.approx(2.0)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.replay.player.timeline import MAX_RATE, MIN_RATE, Timeline
+from planner.replay.player.player import MAX_RATE, MIN_RATE, Timeline
 
 SECOND = 1_000_000_000
 CENTURY_NS = 1_700_000_000 * SECOND

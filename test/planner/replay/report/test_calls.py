@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from planner.replay.report.calls import calls_of, decisions_of, model_calls_of
-from planner.replay.report.clock import WorldClock
+from planner.replay.report.calls import calls_of, decisions_of, model_calls_of, work_of
 from planner.replay.report.document import Path, Proposition
 from planner.replay.report.messages import Answer, Event, SkillEnd
 from planner.replay.report.messages import answer as read_answer
-from planner.replay.report.work import work_of
+from planner.replay.report.tracks import WorldClock
 
 CLOCK = WorldClock(0)
 S = 1_000_000_000

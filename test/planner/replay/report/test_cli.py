@@ -7,7 +7,7 @@ import io
 import pytest
 
 from planner.cli import main
-from planner.replay.report.progress_bar import ProgressBar
+from planner.replay.report.cli import ProgressBar
 
 
 def report(capsys, *words) -> tuple[int, str, str]:
@@ -157,7 +157,7 @@ class Terminal(io.StringIO):
 
 def test_the_bar_is_for_terminals_alone(monkeypatch) -> None:
     now = [0.0]
-    monkeypatch.setattr("planner.replay.report.progress_bar.time.monotonic", lambda: now[0])
+    monkeypatch.setattr("planner.replay.report.cli.time.monotonic", lambda: now[0])
     for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
         bar = ProgressBar("reading a bag", stream)
         now[0] += 10.0

@@ -8,16 +8,19 @@ import json
 import re
 from dataclasses import replace
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter
 
-from planner.models.price_table import ModelPrices, PriceTable
+from planner.cli import main
+from planner.models.ledger import ModelPrices, PriceTable
+from planner.replay.report.cli import priced
 from planner.replay.report.collect import collect
-from planner.replay.report.cost import priced
 from planner.replay.report.document import ModelCall, Report
-from planner.replay.report.page import SCRIPTS, page_html, report_json
+from planner.replay.report.page import SCHEMA_NAME, SCRIPTS, page_html, report_json, schema_text
 
 ASSETS = resources.files("planner.replay.report").joinpath("assets")
 CALL = ModelCall(0.0, "react", "m", ("agent_0",), 1, "", "", (), "", 0, 0, 0, None, None)
@@ -160,3 +163,21 @@ def _empty():
 
 
 EMPTY = _empty()
+
+
+SCHEMAS = Path(__file__).resolve().parents[4] / "docs" / "schema"
+
+
+def test_the_published_schema_is_current() -> None:
+    published = (SCHEMAS / SCHEMA_NAME).read_text("utf-8")
+    assert published == schema_text(), "run: python -m planner.replay.report.page docs/schema"
+
+
+@pytest.mark.slow
+def test_a_report_reads_back_as_it_was(film, tmp_path) -> None:
+    film.solved()
+    main(["report", str(film.everything("bag").close()), "-o", str(tmp_path / "out")])
+    text = (tmp_path / "out" / "report.json").read_text("utf-8")
+    read = TypeAdapter(Report).validate_json(text)
+    assert json.loads(text) == TypeAdapter(Report).dump_python(read, mode="json")
+    assert read.bags[0].verdicts.agree is True

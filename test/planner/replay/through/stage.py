@@ -17,22 +17,20 @@ from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.memory.memory import Memory
 from planner.memory.updater import MemoryUpdater
-from planner.models.trace import ModelCall
+from planner.models.caller import ModelCall
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
-from planner.planning.session_world import Event
+from planner.planning.session import Event
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.world.belief import Belief, Source
-from planner.world.entity import Entity, MemoryChange, OperationKind
+from planner.world.belief import Belief, Entity, MemoryChange, OperationKind, Source
 from planner.world.episode import Episode
 from planner.world.geometry import Pose
 from planner.world.house import House
-from planner.world.instruct import InstructState
 from planner.world.observation import Observation
 from planner.world.picture_codec import COLOUR_FORMAT, DEPTH_FORMAT, encode_colour, encode_depth
 from planner.world.skill import SkillResult
-from planner.world.state import EntityState, WorldState
-from planner.world.state_updates import StateUpdate, UpdateEncoder
+from planner.world.state import EntityState, StateUpdate, UpdateEncoder, WorldState
+from planner.world.topics import InstructState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 

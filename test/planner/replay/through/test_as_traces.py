@@ -10,16 +10,14 @@ import pytest
 from stage import Stage
 
 from planner.cli import main
-from planner.console.session_record import SessionRecord
+from planner.console.dispatcher import SessionRecord
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import Task
 from planner.replay.bag import Bag
-from planner.training.traces.bag_run import PERSON, traces_of_bag
-from planner.training.traces.bags import BagRecipe, make_bag_traces
-from planner.training.traces.folder import read_manifest, read_traces, shard_file
-from planner.training.traces.guard import LeakError
+from planner.training.traces.bag_run import PERSON, BagRecipe, make_bag_traces, traces_of_bag
+from planner.training.traces.folder import LeakError, read_manifest, read_traces, shard_file
+from planner.training.traces.record import BAG, RECORD, consents_of
 from planner.training.traces.rules import TraceRules
-from planner.training.traces.session import BAG, RECORD, consents_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -128,7 +126,7 @@ def test_bags_that_cannot_be_used_are_told(
     with pytest.raises(FileError, match="is named twice"):
         make_bag_traces(tmp_path / "b", BagRecipe((persons_bag, persons_bag)), print)
     known = (frozenset({"small"}), frozenset[str](), frozenset[str]())
-    monkeypatch.setattr("planner.training.traces.guard.evaluated", lambda: known)
+    monkeypatch.setattr("planner.training.traces.folder.evaluated", lambda: known)
     with pytest.raises(LeakError, match="planners are evaluated in the house small"):
         make_bag_traces(tmp_path / "c", BagRecipe((persons_bag,)), print)
 

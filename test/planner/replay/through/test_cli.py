@@ -10,7 +10,7 @@ import pytest
 
 from planner.cli import main
 from planner.replay.through.cli import output_folder, run_through
-from planner.replay.through.result import plain
+from planner.replay.through.request import plain
 from planner.world.errors import PlannerError
 
 

@@ -29,7 +29,7 @@ def records(folder: Path) -> list[dict]:
 def judged(film, messages, monkeypatch) -> Callable[..., Path]:
     """A bag with a judgement of each state; changes are made to that of one step."""
     monkeypatch.setattr(
-        "planner.replay.through.task.task_of", lambda *_: (film.episode, film.house)
+        "planner.replay.through.recorded.task_of", lambda *_: (film.episode, film.house)
     )
 
     def make(name: str = "bag", at: int = -1, **changes: object) -> Path:

@@ -10,17 +10,16 @@ import pytest
 from llamar_toys import OPEN, acted, corrected, planned, verified
 from stage import Stage
 
-from planner.models.scripted import ScriptedModel
-from planner.models.trace import ModelCall
-from planner.planning.axes import Axes, Control
+from planner.models.caller import ModelCall
+from planner.models.teacher import ScriptedModel
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.planner_choice import PlannerChoice, make_planner
-from planner.planning.planner_model import DialogueOptions
+from planner.planning.planner_model import Axes, Control, DialogueOptions
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
-from planner.world.instruct import InstructState
+from planner.world.topics import InstructState
 
 Through = Callable[..., Path]
 CUP_FIRST = (

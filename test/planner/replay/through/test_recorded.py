@@ -20,8 +20,7 @@ from planner.replay.through.recorded import (
 )
 from planner.world.errors import FileError
 from planner.world.skill import SkillResult
-from planner.world.state import WorldState
-from planner.world.state_updates import StateUpdate
+from planner.world.state import StateUpdate, WorldState
 
 SECOND = 1_000_000_000
 

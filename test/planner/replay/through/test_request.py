@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.evaluation.progress import Mode
-from planner.planning.axes import Control
+from planner.planning.planner_model import Control
 from planner.replay.through.request import (
     EvaluatorRequest,
     MemoryRequest,

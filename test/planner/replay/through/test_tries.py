@@ -10,17 +10,16 @@ import pytest
 from stage import BEGIN_NS, Stage
 
 from planner.cli import main
-from planner.console.session_record import SessionRecord
+from planner.console.dispatcher import SessionRecord
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import Task
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
-from planner.replay.bag_parts import parts_of
+from planner.replay.runs import parts_of
 from planner.replay.states import STATES, recorded_states
-from planner.training.traces.bag_run import traces_of_bag
+from planner.training.traces.bag_run import Which, traces_of_bag, tries_of_bag
 from planner.training.traces.folder import read_manifest, read_traces
-from planner.training.traces.session import BAG, RECORD
-from planner.training.traces.tries import Which, tries_of_bag
+from planner.training.traces.record import BAG, RECORD
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House

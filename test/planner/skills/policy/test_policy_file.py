@@ -10,16 +10,18 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from planner.skills.manipulation.space import MANIPULATION
-from planner.skills.navigation.space import ACTIONS, FEATURES, LAYERS, NAVIGATION
-from planner.skills.policy.network import network_shapes, scores
+from planner.skills.policy.handling import MANIPULATION
+from planner.skills.policy.navigation_space import ACTIONS, FEATURES, LAYERS, NAVIGATION
 from planner.skills.policy.policy_file import (
+    CELLS,
     PolicyFile,
+    PolicySpace,
+    network_shapes,
     read_policy,
+    scores,
     shipped_policy,
     write_policy,
 )
-from planner.skills.policy.space import CELLS, PolicySpace
 from planner.world.errors import FileError
 
 Weights = dict[str, np.ndarray]
@@ -135,7 +137,7 @@ def test_the_network_is_three_convolutions_and_two_layers() -> None:
     padded = np.pad(layers[0], ((0, 0), (2, 2), (2, 2)))
     patch = padded[:, 2 * row : 2 * row + 5, 2 * column : 2 * column + 5]
     by_hand = max(0.0, float((patch * kernel).sum() + weights["convolution.0.bias"][3]))
-    from planner.skills.policy.network import _convolved
+    from planner.skills.policy.policy_file import _convolved
 
     first = _convolved(layers, weights["convolution.0.weight"], 5, 2)
     first += weights["convolution.0.bias"][:, None, None]

@@ -8,23 +8,21 @@ import numpy as np
 import pytest
 
 from planner.bench.runs.engines import OneProcess
-from planner.bench.runs.policy_rollouts import BenchRollouts
+from planner.bench.runs.manifest import find_suite
+from planner.bench.runs.runner import BenchRollouts
 from planner.bench.runs.settings import RunSettings
-from planner.bench.runs.suites import find_suite
 from planner.cli import main
-from planner.planning.learned.chooser import chooser_shapes
-from planner.planning.learned.network import reader_shapes
-from planner.planning.learned.weights import (
+from planner.planning.learned.chooser import (
     PlannerModel,
+    chooser_shapes,
     read_planner,
     shipped_planner,
     write_planner,
 )
-from planner.training.improvement.draws import FixedDraws
-from planner.training.improvement.network_learner import NetworkLearner
-from planner.training.improvement.outcomes import Draw
-from planner.training.learned.chooser import ChooserProgress, ChooserRecipe
-from planner.training.learned.training import MODEL_FILE
+from planner.planning.learned.network import reader_shapes
+from planner.training.improvement.learners import NetworkLearner
+from planner.training.improvement.sampler import Draw, FixedDraws
+from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import learnable_path, read_shard
 from planner.world.errors import FileError, PlannerError
 

@@ -10,10 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.training.improvement.draws import FixedDraws, SampledDraws
-from planner.training.improvement.outcomes import Draw, Ended, Tally
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
-from planner.training.improvement.sampler import FailureRates, Sampler
+from planner.training.improvement.sampler import (
+    Draw,
+    Ended,
+    FailureRates,
+    FixedDraws,
+    SampledDraws,
+    Sampler,
+    Tally,
+)
 from planner.training.improvement.samplers.dart_math import DartMath
 from planner.training.improvement.samplers.dast import MAP, Dast
 from planner.training.improvement.samplers.ddaft import Ddaft, SoftmaxMode

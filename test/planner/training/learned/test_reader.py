@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from planner.episodes.pack import read_pack
-from planner.planning.learned.grounding import ground
-from planner.planning.learned.network import read
+from planner.episodes.episode_file import read_pack
+from planner.planning.learned.network import ground, read
 from planner.training.learned.reader import (
     ReaderRecipe,
     first_weights,

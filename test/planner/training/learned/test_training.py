@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from trace_toys import make
 
-from planner.episodes.pack import read_pack, write_pack
+from planner.episodes.episode_file import read_pack, write_pack
+from planner.planning.learned.chooser import read_planner, shipped_planner
 from planner.planning.learned.network import reader_shapes
-from planner.planning.learned.weights import read_planner, shipped_planner
-from planner.training.learned.chooser import ChooserRecipe
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import (
     CHECKPOINT,
     MODEL_FILE,
+    ChooserRecipe,
     LearnedRecipe,
     train_learned,
     write_checkpoint,

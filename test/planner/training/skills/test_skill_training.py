@@ -10,16 +10,15 @@ import pytest
 
 from planner.app.manipulation_env import ManipulationEnv
 from planner.app.navigation_env import NavigationEnv
-from planner.skills.manipulation.space import MANIPULATION
-from planner.skills.navigation.space import ACTIONS, FEATURES, NAVIGATION
-from planner.skills.policy.network import scores
-from planner.skills.policy.policy_file import read_policy
-from planner.skills.policy.space import CELLS, PolicySpace
-from planner.training.skills.houses import held_back_houses, training_houses
-from planner.training.skills.imitation import (
+from planner.skills.policy.handling import MANIPULATION
+from planner.skills.policy.navigation_space import ACTIONS, FEATURES, NAVIGATION
+from planner.skills.policy.policy_file import CELLS, PolicySpace, read_policy, scores
+from planner.training.skill_imitation import (
     ImitationRecipe,
     collect,
+    held_back_houses,
     train_by_imitation,
+    training_houses,
 )
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -109,7 +108,7 @@ def test_imitation_runs_to_the_end_and_goes_on(
 
 def test_torch_and_numpy_agree() -> None:
     torch = pytest.importorskip("torch", reason="needs the extra skills (torch)")
-    from planner.training.skills.policy_network import make_policy, weights_of
+    from planner.training.skill_imitation import make_policy, weights_of
 
     torch.manual_seed(0)
     policy, rng = make_policy(NAVIGATION), np.random.default_rng(1)
@@ -126,7 +125,7 @@ def test_reinforcement_runs_to_the_end_and_goes_on(
     small_house: House, tmp_path: Path, space: PolicySpace, environment: Environment
 ) -> None:
     pytest.importorskip("stable_baselines3", reason="needs the extra skills (stable-baselines3)")
-    from planner.training.skills.reinforcement import ReinforcementRecipe, train_by_reinforcement
+    from planner.training.skill_reinforcement import ReinforcementRecipe, train_by_reinforcement
 
     recipe = ReinforcementRecipe(acts=64, environments=1, rollout=32, batch=16, epochs=1)
 
@@ -151,7 +150,7 @@ def test_without_the_library_one_line_says_what_to_install(
 ) -> None:
     import sys
 
-    from planner.training.skills.reinforcement import ReinforcementRecipe, train_by_reinforcement
+    from planner.training.skill_reinforcement import ReinforcementRecipe, train_by_reinforcement
 
     monkeypatch.setitem(sys.modules, "stable_baselines3", None)
     with pytest.raises(PlannerError, match=r"pip install planner\[skills\]"):

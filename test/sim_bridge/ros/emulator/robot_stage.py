@@ -9,10 +9,8 @@ import numpy as np
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.ros.emulator.house import RobotHouse
-from sim_bridge.ros.emulator.joint_control import Ended
-from sim_bridge.ros.emulator.kinematics import GRASP, RobotModel, shipped_urdf
-from sim_bridge.ros.emulator.motion_planning import LinkGoal, MotionRequest
-from sim_bridge.ros.emulator.move_group import Motion, MoveGroup
+from sim_bridge.ros.emulator.joint_control import GRASP, Ended, RobotModel, shipped_urdf
+from sim_bridge.ros.emulator.motion_planning import LinkGoal, Motion, MotionRequest, MoveGroup
 from sim_bridge.ros.emulator.simulation import Settings, Simulation
 
 # In front of the chest of drawers, which faces it; on the chest is a candle.

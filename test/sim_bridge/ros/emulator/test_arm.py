@@ -8,13 +8,16 @@ from robot_stage import DOWN, Stage
 
 from planner.world.geometry import Pose
 from sim_bridge.ros.emulator import joint_control, motion_planning
-from sim_bridge.ros.emulator.joint_control import Ended, GoalError, Status, Trajectory
-from sim_bridge.ros.emulator.kinematics import (
+from sim_bridge.ros.emulator.joint_control import (
     ARM,
     CAMERA,
     GRASP,
+    Ended,
+    GoalError,
     Kinematics,
     RobotModel,
+    Status,
+    Trajectory,
     shipped_urdf,
 )
 from sim_bridge.ros.emulator.motion_planning import LinkGoal, MotionRequest

@@ -1,1 +1,0 @@
-"""The operator of a run: service calls and their outcomes."""

@@ -1,1 +1,0 @@
-"""Derives structured goals from the words of an instruction."""

@@ -1,1 +1,0 @@
-"""The memory asked from a command over ROS."""

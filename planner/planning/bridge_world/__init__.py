@@ -1,1 +1,0 @@
-"""The house and episode that the task planner works in."""

@@ -1,1 +1,0 @@
-"""What planners send to language models: our own wording around the papers' literal syntax."""

@@ -1,1 +1,0 @@
-"""Search and rescue by rules: the reference for that world (docs/rescue.md)."""

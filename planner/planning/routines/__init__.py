@@ -1,1 +1,0 @@
-"""Plans of personal routines: what they would bring about, and whether that is what is wanted."""

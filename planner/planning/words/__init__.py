@@ -1,1 +1,0 @@
-"""Carries out instructions in plain English: read, bound to things, done, and reported on."""

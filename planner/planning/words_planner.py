@@ -1,0 +1,450 @@
+"""Planner `words`: carries out an instruction in plain English and reports on it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue
+
+from planner.grounding.grounder import Binder
+from planner.grounding.records import Grounding, Missing, OpenEnded, Question, Unbound, Why
+from planner.grounding.scene import scene_of_belief
+from planner.language.goal_form import Goal as Meaning
+from planner.models.caller import Caller
+from planner.models.chat import ModelError
+from planner.planning.expert.expert import DONE, Expert
+from planner.planning.expert.facts import Facts, Goal, read_goal
+from planner.planning.expert.search import Sought, usual_furniture_of
+from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
+from planner.planning.understanding import (
+    Ended,
+    Unclear,
+    Understanding,
+    Understood,
+    read_by_model,
+    understand,
+)
+from planner.world.belief import Belief
+from planner.world.catalogue import default_catalogue
+from planner.world.house import House
+from planner.world.skill import SkillCall, SkillCode, SkillName
+from planner.world.topics import InstructionCode
+from planner.world.vocabulary import floor_name
+
+# The goal that the expert pursues for what an instruction means so far.
+
+NO_GOAL = Goal((), {}, (), (), frozenset())
+# A subgoal that never comes true, before those that must wait.
+_NEVER = -1
+
+
+def bound_goal(grounding: Grounding, meaning: Meaning) -> Goal:
+    """The propositions that can be worked on.
+
+    Later steps wait while something has yet to be found for an earlier one.
+    """
+    if grounding.evaluation is None:
+        return NO_GOAL
+    goal = read_goal(grounding.evaluation)
+    steps = [number for number, step in enumerate(meaning.steps) for _ in step]
+    sought = [
+        steps[wanted.request]
+        for wanted in grounding.sought
+        if wanted.request < len(steps) and not (isinstance(wanted, Missing) and wanted.condition)
+    ]
+    if not sought:
+        return goal
+    before = dict(goal.before)
+    for index, request in enumerate(grounding.requests):
+        if request < len(steps) and steps[request] > min(sought):
+            before[index] |= {_NEVER}
+    return replace(goal, before=before)
+
+
+# What to look for so that more of a goal can be bound, in names that the search understands.
+
+ANY_CLASS = "thing"
+
+
+class WantedNames:
+    """Names `CLASS_?NUMBER` for descriptions that too few known things fit."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, sought: Missing | OpenEnded) -> tuple[str, ...]:
+        """The names of one description, always the same ones; furniture is known already."""
+        number = self._numbers.setdefault(sought.key, len(self._numbers))
+        furniture = default_catalogue().furniture
+        classes = (name for name in sought.classes or (ANY_CLASS,) if name not in furniture)
+        return tuple(f"{name}_?{number}" for name in classes)
+
+    def sought(self, grounding: Grounding, belief: Belief, layout: House) -> Mapping[str, Sought]:
+        """Every name with its description, and the furniture and floors to look at.
+
+        For "all cups" these are all rooms, and where cups and the like are usually kept: to open
+        everything takes ten minutes in a large house.
+        """
+        found: dict[str, Sought] = {}
+        for sought in grounding.sought:
+            places = _places(sought.where, belief, layout)
+            is_open = isinstance(sought, OpenEnded)
+            if is_open and not places:
+                places = _usual(sought.classes, layout)
+            wanted = Sought(sought.words, places, by_one=is_open)
+            found |= dict.fromkeys(self.of(sought), wanted)
+        return found
+
+
+def _usual(classes: Iterable[str], layout: House) -> frozenset[str]:
+    usual = usual_furniture_of(tuple(classes))
+    pieces = {piece.name for piece in layout.furniture if piece.class_name in usual}
+    return frozenset(pieces | {floor_name(room.name) for room in layout.rooms})
+
+
+def _places(where: tuple[str, ...], belief: Belief, layout: House) -> frozenset[str]:
+    found: set[str] = set()
+    for name in where:
+        if name in layout.rooms_by_name:
+            found |= {piece.name for piece in layout.furniture if piece.room == name}
+            found.add(floor_name(name))
+        elif name in layout.furniture_by_name:
+            found.add(name)
+        elif (node := belief.nodes.get(name)) is not None:
+            found.add(belief.base_of(node).parent or name)
+    return frozenset(found)
+
+
+# What was done of an instruction and what was not, in its own words.
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The end of an instruction.
+
+    Attributes:
+        done: requests that were carried out.
+        not_done: those that were not, with the reason.
+        remarks: what else the person should know, such as where something is.
+    """
+
+    done: tuple[str, ...]
+    not_done: tuple[str, ...]
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether nothing is left."""
+        return not self.not_done
+
+    def __str__(self) -> str:
+        parts = [f"done: {'; '.join(self.done)}"] if self.done else []
+        parts += [f"not done: {'; '.join(self.not_done)}"] if self.not_done else []
+        return ". ".join([*parts, *self.remarks]) or "nothing had to be done"
+
+
+def report(
+    grounding: Grounding,
+    achieved: Collection[int],
+    unanswered: Collection[Question],
+    held: Collection[int],
+    left_out: Sequence[str],
+    reason: str = "",
+) -> Report:
+    """Compares what was asked for with what was achieved.
+
+    Args:
+        grounding: the newest.
+        achieved: its propositions that are done.
+        unanswered: questions without a useful answer.
+        held: requests that hold without having been worked on.
+        left_out: sentences that were not understood.
+        reason: why work ended, if it did not succeed.
+    """
+    done, not_done = [], []
+    for index, words in enumerate(grounding.request_words):
+        own = [u for u in grounding.unbound if u.request == index]
+        why = _why(grounding, achieved, unanswered, index, own, reason)
+        if index in held:
+            done.append(words)
+        elif why:
+            not_done.append(f"{words} ({why})")
+        elif not own or any(request == index for request in grounding.requests):
+            done.append(words)
+    not_done += [f'"{sentence}" (not understood)' for sentence in left_out]
+    remarks = tuple(u.text for u in grounding.unbound if not u.fails)
+    return Report(tuple(done), tuple(not_done), remarks)
+
+
+def _why(
+    grounding: Grounding,
+    achieved: Collection[int],
+    unanswered: Collection[Question],
+    index: int,
+    unbound: Sequence[Unbound],
+    reason: str,
+) -> str:
+    """Why a request is not done; "" if it is."""
+    reasons = [f'no answer to "{q.text}"' for q in unanswered if q.request == index]
+    sought = [m for m in grounding.missing if m.request == index and not m.condition]
+    if not reasons:
+        reasons += [f"not found: {m.words}" for m in sought]
+    reasons += [u.text for u in unbound if u.fails]
+    own = [number for number, request in enumerate(grounding.requests) if request == index]
+    if not reasons and not set(own) <= set(achieved):
+        reasons.append(reason or "not achieved")
+    return ", ".join(dict.fromkeys(reasons))
+
+
+def impossible_parts(unbound: Sequence[Unbound]) -> tuple[str, ...]:
+    """What no house could satisfy, a part each, for the person to know before anything moves."""
+    return tuple(f"cannot be done: {u.words} ({u.text})" for u in unbound if _is_hopeless(u))
+
+
+def _is_hopeless(part: Unbound) -> bool:
+    return part.why in (Why.UNFIT, Why.UNSAYABLE)
+
+
+def is_impossible(unbound: Sequence[Unbound]) -> bool:
+    """Whether no house could satisfy what failed."""
+    failed = [u for u in unbound if u.fails]
+    return bool(failed) and all(map(_is_hopeless, failed))
+
+
+# Questions of one instruction; what is still unclear then is left out.
+MAX_QUESTIONS = 10
+# Walks to where the robot shall be at the end that may fail.
+MAX_FAILED_WALKS = 3
+_TURN = re.compile(r"\n(?=Question: |Answer: )")
+
+
+class Words:
+    """The planner's state for one instruction."""
+
+    def __init__(self, task: Task, caller: Caller | None = None) -> None:
+        """`caller`: of the model that reads what the rules do not; None = it is refused."""
+        self._caller = caller
+        self._text, self._earlier = read_dialogue(task.instruction)
+        self._expert = Expert(replace(task, instruction=self._text, goal=None))
+        self._understood: Understood | None = None
+        self._binder: Binder | None = None
+        self._grounding: Grounding | None = None
+        self._names = WantedNames()
+        self._settled: set[str] = set()
+        self._sequence = -1
+        self._pursued: object = None
+        self._is_there = self._has_begun = False
+        # To where the robot shall be at the end: the call, and how those that failed ended.
+        self._last_walk: SkillCall | None = None
+        self._failed_walks: list[str] = []
+        self._published: dict[str, JsonValue] | None = None
+
+    @property
+    def name(self) -> str:
+        """The value of the bring-up argument `planner`."""
+        return "words"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Records how calls ended."""
+        self._expert.observe(results)
+        for ended in results:
+            if ended.call != self._last_walk:
+                continue
+            if ended.result.code is SkillCode.SUCCESS:
+                self._is_there = True
+            else:
+                self._failed_walks.append(ended.result.text)
+
+    async def decide(self, context: Context) -> Decision:
+        """A question, the next call of each idle agent, or the end with a report."""
+        exchanges = (*self._earlier, *context.answers)
+        if self._understood is None or self._binder is None:
+            found = await self._read(exchanges)
+            if isinstance(found, Unclear):
+                return Decision(question=found.question)
+            if isinstance(found, Ended):
+                return _ended(found, context)
+            self._understood = found
+            self._binder = Binder(found.goal)
+        return await self._carry_out(context, exchanges, self._understood, self._binder)
+
+    async def _read(self, exchanges: Sequence[Exchange]) -> Understanding:
+        """What the text asks for, by rules or else by the model."""
+        found = understand(self._text, exchanges)
+        if self._caller is None or not (isinstance(found, Ended) and found.is_unread):
+            return found
+        try:
+            goal = await read_by_model(self._text, self._caller)
+        except ModelError as error:
+            return replace(found, text=f"{found.text}; no model could read it instead: {error}")
+        return found if goal is None else Understood(goal)
+
+    async def _carry_out(
+        self,
+        context: Context,
+        exchanges: Sequence[Exchange],
+        understood: Understood,
+        binder: Binder,
+    ) -> Decision:
+        question = self._open_question(context, {e.question: e.answer for e in exchanges}, binder)
+        if question:
+            return self._published_with(Decision(question=question), binder)
+        decision = await self._work(context, binder, understood.goal)
+        grounding = self._bind(context, binder)
+        worked, decision = decision, self._walk(decision, context, grounding)
+        if decision.failure and not worked.failure:
+            return self._published_with(decision, binder)
+        if decision.failure or DONE in decision.calls.values():
+            held = _held_anyway(grounding, context, binder)
+            decision = self._end(decision, grounding, understood, held)
+        elif decision.calls and not self._has_begun:
+            self._has_begun = True
+            said = (*impossible_parts(grounding.unbound), decision.thought)
+            decision = replace(decision, thought="; ".join(said))
+        return self._published_with(decision, binder)
+
+    def _open_question(
+        self, context: Context, answers: Mapping[str, str | None], binder: Binder
+    ) -> str:
+        """Passes on the answers that are there; returns what is to be asked next, "" = nothing."""
+        while True:
+            questions = (question.text for question in self._bind(context, binder).questions)
+            text = next((text for text in questions if text not in self._settled), "")
+            if text not in answers:
+                return text if len(answers) < MAX_QUESTIONS else ""
+            self._settled.add(text)
+            answer = answers[text]
+            for question in self._bind(context, binder).questions:
+                if question.text == text and answer and binder.answered(question, answer):
+                    self._grounding = None
+
+    def _bind(self, context: Context, binder: Binder) -> Grounding:
+        """The grounding by what is known now."""
+        if self._grounding is None or self._sequence != context.belief.sequence:
+            self._sequence = context.belief.sequence
+            self._grounding = binder.update(scene_of_belief(context.belief, context.layout))
+        return self._grounding
+
+    async def _work(self, context: Context, binder: Binder, meaning: Meaning) -> Decision:
+        """The next decision for what is bound; what cannot be found no longer holds up the rest."""
+        while True:
+            grounding = self._bind(context, binder)
+            if grounding.evaluation is None and not grounding.sought and not context.running:
+                return Decision(dict.fromkeys(context.idle, DONE))
+            self._pursue(context, grounding, meaning)
+            decision = await self._expert.decide(context)
+            if not self._give_up_search(grounding, binder):
+                return decision
+
+    def _give_up_search(self, grounding: Grounding, binder: Binder) -> bool:
+        """Whether a search has ended without a result since the goal was bound."""
+        ended = {
+            sought.key
+            for sought in grounding.sought
+            if self._expert.not_found.issuperset(self._names.of(sought))
+        }
+        for key in ended:
+            binder.give_up(key)
+        if ended:
+            self._grounding = None
+        return bool(ended)
+
+    def _pursue(self, context: Context, grounding: Grounding, meaning: Meaning) -> None:
+        wanted = self._names.sought(grounding, context.belief, context.layout)
+        goal = bound_goal(grounding, meaning)
+        if (goal, wanted) != self._pursued:
+            self._pursued = (goal, wanted)
+            self._expert.pursue(goal, wanted)
+
+    def _walk(self, decision: Decision, context: Context, grounding: Grounding) -> Decision:
+        """When all else is done, the robot goes where it shall be at the end, until it is there."""
+        places, robot = _destinations(grounding), context.task.agents[0]
+        if not places or self._is_there or decision.calls.get(robot) != DONE:
+            return decision
+        place = places[-1]
+        if len(self._failed_walks) >= MAX_FAILED_WALKS:
+            return Decision(failure=f"not done: go to {place} ({self._failed_walks[-1]})")
+        self._last_walk = SkillCall(SkillName.NAVIGATE, (place,))
+        return Decision({robot: self._last_walk}, f"go to {place}")
+
+    def _end(
+        self,
+        decision: Decision,
+        grounding: Grounding,
+        understood: Understood,
+        held: frozenset[int],
+    ) -> Decision:
+        """The report; DONE only if nothing that was understood is left."""
+        questions = tuple(q for q in grounding.questions if q.request not in held)
+        grounding = replace(grounding, questions=questions)
+        told = report(
+            grounding,
+            self._expert.achieved,
+            grounding.questions,
+            held,
+            understood.left_out,
+            decision.failure,
+        )
+        if told.is_complete and not decision.failure:
+            return replace(decision, thought=str(told))
+        if decision.end is not InstructionCode.GAVE_UP:
+            return decision
+        return _incomplete(told, grounding)
+
+    def _published_with(self, decision: Decision, binder: Binder) -> Decision:
+        """The decision, with the understood goal whenever that has changed."""
+        if binder.understood == self._published:
+            return decision
+        self._published = binder.understood
+        return replace(decision, goal=self._published)
+
+
+def read_dialogue(instruction: str) -> tuple[str, tuple[Exchange, ...]]:
+    """The instruction of a task and earlier questions about it with their answers."""
+    text, *turns = _TURN.split(instruction)
+    said = [turn.partition(": ")[2] for turn in turns]
+    pairs = zip(said[::2], said[1::2], strict=False)
+    return text, tuple(Exchange(question, answer or None) for question, answer in pairs)
+
+
+def _held_anyway(grounding: Grounding, context: Context, binder: Binder) -> frozenset[int]:
+    """Requests with a question that nobody answered, of which one of the meanings holds already.
+
+    The evaluator, too, is content with any of the things that are meant alike.
+    """
+    asked = {question.request for question in grounding.questions}
+    if not asked:
+        return frozenset()
+    found = binder.whichever_is_meant(scene_of_belief(context.belief, context.layout))
+    if found.evaluation is None:
+        return frozenset()
+    facts = Facts(context.belief, context.layout, {}, {}, {})
+    holds: dict[int, bool] = {}
+    for subgoal, request in zip(read_goal(found.evaluation).subgoals, found.requests, strict=True):
+        holds[request] = holds.get(request, True) and facts.holds(subgoal)
+    open_still = {part.request for part in (*found.sought, *found.unbound)}
+    return frozenset(r for r in asked - open_still if holds.get(r, False))
+
+
+def _destinations(grounding: Grounding) -> list[str]:
+    """One place for each "go to"."""
+    variables = (grounding.criteria or {}).get("variables")
+    lists = variables.values() if isinstance(variables, Mapping) else ()
+    return [str(names[0]) for names in lists if isinstance(names, Sequence)]
+
+
+def _ended(found: Ended, context: Context) -> Decision:
+    if found.code is InstructionCode.DONE:
+        return Decision(dict.fromkeys(context.idle, DONE), found.text)
+    return Decision(failure=found.text, end=found.code, question=found.question)
+
+
+def _incomplete(told: Report, grounding: Grounding) -> Decision:
+    if grounding.questions:
+        question = grounding.questions[0].text
+        return Decision(failure=str(told), end=InstructionCode.QUESTION, question=question)
+    impossible = not told.done and is_impossible(grounding.unbound)
+    end = InstructionCode.BAD_REQUEST if impossible else InstructionCode.GAVE_UP
+    return Decision(failure=str(told), end=end)

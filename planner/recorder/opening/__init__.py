@@ -1,1 +1,0 @@
-"""Where and how a recorder begins its bag."""

@@ -1,1 +1,0 @@
-"""The publishers of a bag's topics."""

@@ -1,1 +1,0 @@
-"""The learned policy of Navigate: it drives a body to a point by depth pictures."""

@@ -1,1 +1,0 @@
-"""Approval questions and answers on topics."""

@@ -1,1 +1,0 @@
-"""Lockstep: fast time waits for memory, skills and planner."""

@@ -1,0 +1,174 @@
+"""What the reader would have to guess is asked about or refused, never done."""
+
+from __future__ import annotations
+
+import pytest
+
+from planner.language.checks import conserve
+from planner.language.drafts import Act, Do, Noun, Way, Where
+from planner.language.equivalence import same_meaning
+from planner.language.goal_form import Goal
+from planner.language.interpretation import interpret
+from planner.language.lexicon import Relation, default_lexicon
+from planner.language.ordering import Order
+from planner.language.reading import Ask, NotUnderstood, Refused, Source, tokens_of
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Put two cups on the table and the remaining cups in the cabinet.", "remaining"),
+        ("Put the cups in the sink twice.", "twice"),
+        ("Leave the lamp on until I come back.", "until"),
+    ],
+)
+def test_a_word_without_a_trace_in_the_goal_is_named(text: str, words: str) -> None:
+    assert interpret(text) == NotUnderstood(words=(words,))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The laptop on the desk, the mouse next to it, the cup behind it.", "it"),
+        ("Put every book on a shelf.", "on a shelf"),
+        ("Bring a towel for my mother.", "Bring a towel for my mother"),
+        ("Put two cups on three tables.", "on three tables"),
+        ("Put three plates and cups on the table.", "three plates and cups"),
+        ("Put the clean plates and cups in the cabinet.", "the clean plates and cups"),
+        (
+            "Take the cups from the table and the sink to the kitchen.",
+            "from the table and the sink",
+        ),
+        (
+            "Get the suitcase down from the wardrobe and put the shirts in it.",
+            "Get the suitcase down from the wardrobe",
+        ),
+    ],
+)
+def test_what_has_two_meanings_is_asked_about(text: str, words: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Ask), found
+    assert found.words == (words,)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("Bring me both the cup and the plate.", "Bring me the cup and the plate."),
+        ("Wash every plate and cup.", "Wash all plates and all cups."),
+        (
+            "I'll bring the knives to the table and you bring the forks.",
+            "I'll bring the knives to the table and you bring the forks to the table.",
+        ),
+        ("Go to the bedroom and get my slippers.", "Get my slippers that are in the bedroom."),
+        (
+            "Put the spoon to the left of the plate, not the cup.",
+            "Put the spoon left of the plate.",
+        ),
+        ("Bring the plates to the dishwasher.", "Bring the plates into the dishwasher."),
+    ],
+)
+def test_both_mean_the_same(text: str, plain: str) -> None:
+    found = interpret(text)
+    assert isinstance(found, Goal), found
+    assert found == interpret(plain)
+
+
+def test_each_has_one_of_its_own() -> None:
+    found = interpret("Put each cup on a saucer.")
+    assert isinstance(found, Goal)
+    assert found.model_dump(mode="json", by_alias=True, exclude_defaults=True) == [
+        {"move": {"all": "cup"}, "to": {"on_top": {"a": "saucer", "each": True}}}
+    ]
+
+
+def _source(text: str) -> Source:
+    return Source(text, tokens_of(text), default_lexicon())
+
+
+def _refusal(source: Source, order: Order) -> Refused:
+    with pytest.raises(Refused) as refused:
+        conserve(source, order, frozenset())
+    return refused.value
+
+
+def _put(thing: Noun, anchor: str, start: int, end: int) -> Do:
+    place = Noun(anchor, end - 1, end, definite=True)
+    return Do(Act.MOVE, [thing], start, end, [Where(Relation.IN, place, Way.TO, end - 3, end)])
+
+
+def test_an_order_word_that_orders_nothing_is_named() -> None:
+    source = _source("boil the egg and when it cools wash the pan")
+    order = Order(source)
+    order.steps = [[
+        Do(Act.MAKE, [Noun("egg", 1, 3, definite=True)], 0, 3, states=["boiled"]),
+        Do(Act.MAKE, [Noun("pan", 8, 10, definite=True)], 7, 10, states=["clean"]),
+    ]]  # fmt: skip
+    assert _refusal(source, order).reading == NotUnderstood(words=("when",))
+    order.steps = [[do] for do in order.requests]
+    conserve(source, order, frozenset())
+
+
+def test_an_order_word_in_a_reason_orders_nothing() -> None:
+    source = _source("boil the egg and when it cools wash the pan")
+    order = Order(source)
+    order.steps = [[
+        Do(Act.MAKE, [Noun("egg", 1, 3)], 0, 3, states=["boiled"]),
+        Do(Act.MAKE, [Noun("pan", 8, 10)], 7, 10, states=["clean"]),
+    ]]  # fmt: skip
+    conserve(source, order, frozenset({4, 5, 6}))
+
+
+def test_one_thing_with_two_places_is_asked_about() -> None:
+    source = _source("the cup lives in the cabinet so put it in the sink")
+    cup = Noun("cup", 0, 2, definite=True)
+    order = Order(source)
+    order.steps = [[_put(cup, "cabinet", 0, 6)], [_put(cup, "sink", 7, 12)]]
+    reading = _refusal(source, order).reading
+    assert isinstance(reading, Ask)
+    assert reading.words == ("put it in the sink",)
+
+
+def test_what_is_done_with_a_thing_between_two_places_explains_both() -> None:
+    source = _source("bring the cup to the sink wash it and set it in the cabinet")
+    cup = Noun("cup", 1, 3, definite=True)
+    order = Order(source)
+    wash = Do(Act.MAKE, [cup], 6, 8, states=["clean"])
+    order.steps = [[_put(cup, "sink", 0, 6)], [wash], [_put(cup, "cabinet", 9, 14)]]
+    conserve(source, order, frozenset())
+
+
+@pytest.mark.parametrize("text", [
+    "Bring the dirty plates to the sink, wash them, and stack them on the counter.",
+    "Bring me the drill and I will put it back in the toolbox later.",
+    "Put the cup on the shelf, then put it in the sink.",
+    "Wash the bowl and the ladle. The former goes in the sink afterwards, the latter on the shelf.",
+    "Clean up my office: the books go onto the shelf and the cups to the kitchen.",
+    "When you have a second, take the mug to the kitchen and the book to the study.",
+    "I want the two photo frames on the dresser, one next to the other.",
+    "I'll cook the chicken, and when I'm done, you can clean the stove.",
+])  # fmt: skip
+def test_what_is_right_is_let_through(text: str) -> None:
+    assert isinstance(interpret(text), Goal)
+
+
+def test_the_last_of_a_list_is_not_alone_in_its_place() -> None:
+    reading = interpret(
+        "Get everything off the playroom floor and into the toy box, next put the puzzle and the "
+        "board game on the table in there."
+    )
+    assert isinstance(reading, Ask)
+    assert reading.words == ("on the table",)
+
+
+def test_whoever_knew_which_is_asked() -> None:
+    reading = interpret("The plate goes in the sink or the dishwasher, whichever I said yesterday.")
+    assert isinstance(reading, NotUnderstood)
+
+
+@pytest.mark.parametrize("shown", ["You know", "See", "Do you remember"])
+def test_what_a_question_shows_is_no_request(shown: str) -> None:
+    reading = interpret(
+        f"{shown} the shirts on the chair? Just the white ones need to go in the basket."
+    )
+    assert same_meaning(reading, interpret("Put the white shirts on the chair into the basket."))

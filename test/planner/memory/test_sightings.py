@@ -1,0 +1,73 @@
+"""What is worth a look: what the memory was not told as it is now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from memory_samples import layout_of, piece_state, world_of
+
+from planner.memory.entity_list import EntityList
+from planner.memory.sightings import STILL_PERIOD_S, StaleEntities, StillWorld
+
+LAYOUT = layout_of(1)
+
+
+def mark_reported(openness: Sequence[float]) -> list[float]:
+    """Of how far a piece stands open from moment to moment, what is told if it is in view."""
+    news, known, said = StaleEntities(), EntityList(LAYOUT).entities, []
+    for moment, now in enumerate(openness):
+        state = world_of(piece_state(LAYOUT, 0, now), stamp_s=float(moment))
+        news.follow(state, known)
+        if news.names:
+            assert news.names == ("table_0",)
+            news.mark_reported(news.names, state.entities)
+            said.append(now)
+    return said
+
+
+def test_what_opens_is_told_of_now_and_then_and_at_its_end() -> None:
+    assert mark_reported([0.0, 0.1, 0.15, 0.25, 0.4, 0.5, 0.9, 0.99, 1.0]) == [
+        0.0,
+        0.25,
+        0.5,
+        0.9,
+        1.0,
+    ]
+    assert mark_reported([1.0, 0.95, 0.5, 0.4, 0.05, 0.0]) == [1.0, 0.5, 0.05, 0.0]
+
+
+def test_a_world_that_stands_still_is_looked_at_once_a_period() -> None:
+    still = StillWorld()
+    assert still.needs_look("agent_0", 10.0, 9.0)
+    still.note_look("agent_0", 10.0, 9.0)
+    assert not still.needs_look("agent_0", 10.1, 9.0)
+    assert still.needs_look("agent_0", 10.0 + STILL_PERIOD_S, 9.0)
+    # The other agent has not looked yet.
+    assert still.needs_look("agent_1", 10.1, 9.0)
+
+
+def test_whatever_moves_is_looked_at_at_once() -> None:
+    still = StillWorld()
+    still.note_look("agent_0", 10.0, 10.0)
+    assert not still.needs_look("agent_0", 10.1, 10.0)
+    assert still.needs_look("agent_0", 10.1, 10.05)
+
+
+def test_a_state_that_came_after_the_picture_was_not_seen() -> None:
+    still = StillWorld()
+    still.note_look("agent_0", 10.0, 10.03)
+    assert still.needs_look("agent_0", 10.1, 10.03)
+
+
+def test_without_ground_truth_every_picture_may_tell_something() -> None:
+    still = StillWorld()
+    still.note_look("agent_0", 10.0, None)
+    assert still.needs_look("agent_0", 10.1, None)
+
+
+def test_a_new_world_is_looked_at_and_so_is_one_whose_time_went_back() -> None:
+    still = StillWorld()
+    still.note_look("agent_0", 10.0, 9.0)
+    assert still.needs_look("agent_0", 0.5, 9.0)
+    still.forget()
+    assert still.needs_look("agent_0", 10.1, 9.0)

@@ -1,0 +1,64 @@
+"""Waiting for a world in lockstep."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from planner_msgs.msg import WorldGraph, WorldGraphNode
+
+from planner.planning.planner_inputs import RosInputs, is_soon
+from planner.world.house import House
+
+
+@pytest.mark.parametrize(("after", "joined"), [(0, True), (2, True), (1000, False)])
+def test_it_waits_until_the_world_hears_the_planner_but_not_for_ever(
+    after: int, joined: bool
+) -> None:
+    asked: list[int] = []
+
+    def is_in_step() -> bool:
+        asked.append(1)
+        return len(asked) > after
+
+    assert asyncio.run(is_soon(is_in_step, max_wait_s=0.1)) is joined
+    assert len(asked) == min(after + 1, 6)
+
+
+def graph(stamp_s: int) -> Any:
+    message = WorldGraph(nodes=[WorldGraphNode(name="agent_0", kind=WorldGraphNode.KIND_AGENT)])
+    message.header.stamp.sec = stamp_s
+    return message
+
+
+@pytest.fixture
+def inputs(small_house: House) -> RosInputs:
+    made = RosInputs()
+    made.set_house(small_house.layout)
+    assert not made.ready
+    return made
+
+
+def test_what_was_believed_of_the_world_before_is_not_acted_on(inputs: RosInputs) -> None:
+    inputs.set_graph(graph(190))
+    assert inputs.ready
+    inputs.begin_world(0.0)
+    assert not inputs.ready
+    inputs.set_graph(graph(191))
+    assert not inputs.ready
+    inputs.set_graph(graph(0))
+    assert inputs.ready
+
+
+def test_a_memory_that_was_faster_than_the_news_of_its_world_is_believed(inputs: RosInputs) -> None:
+    inputs.set_graph(graph(190))
+    inputs.set_graph(graph(1))
+    inputs.begin_world(0.0)
+    assert inputs.ready
+
+
+def test_the_first_news_of_a_world_that_has_run_for_long_changes_nothing(inputs: RosInputs) -> None:
+    inputs.begin_world(0.0)
+    inputs.set_graph(graph(3600))
+    assert inputs.ready
