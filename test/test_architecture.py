@@ -117,3 +117,27 @@ def test_the_walls_name_what_import_linter_forbids() -> None:
         if "sim_bridge" in contract.get("forbidden_modules", ()):
             composing = {rule.split()[0].removesuffix(".**") for rule in contract["ignore_imports"]}
             assert all(f"`{name.replace('.', '/')}" in walls for name in composing)
+
+
+BUDGETS = {
+    folder: int(lines.replace(",", ""))
+    for folder, lines in re.findall(
+        r"^\| `([a-z_/]+/)` \| ([\d,]+) \| [\d,]+ \|", PAGE, re.MULTILINE
+    )
+}
+
+
+def lines_in(folder: str) -> int:
+    files = (ROOT / folder).rglob("*.py")
+    return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+
+
+@pytest.mark.parametrize("folder", BUDGETS)
+def test_no_folder_outgrows_its_budget(folder: str) -> None:
+    assert lines_in(folder) <= BUDGETS[folder]
+
+
+def test_all_folders_together_keep_their_budget() -> None:
+    (total,) = re.findall(r"All together may have ([\d,]+) lines", PAGE)
+    assert len(BUDGETS) > 20
+    assert lines_in("planner") + lines_in("sim_bridge") <= int(total.replace(",", ""))
