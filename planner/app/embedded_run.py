@@ -202,7 +202,7 @@ def prepare_embedded(
         episode,
         make_planner,
         privileged,
-        lambda memory: _EmbeddedRunObserver(backend, privileged, memory, cameras, options.watch),
+        lambda memory: _EmbeddedObserver(backend, privileged, memory, cameras, options.watch),
         partial(Foresight, backend, leaper=backend) if options.leaps else partial(Steps, backend),
         options,
     )
@@ -234,8 +234,16 @@ def _by_rays(backend: KinematicBackend, rays: RaySource, limits: Visibility) -> 
     )
 
 
+def _pass_over(backend: KinematicBackend | GraphBackend, memory: Memory, seconds: float) -> None:
+    """Tells the memory that all agents looked `seconds` from now, and from where."""
+    for agent in backend.agents:
+        base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
+        at_s = backend.now_s() + seconds
+        memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)
+
+
 @dataclass(frozen=True, slots=True)
-class _EmbeddedRunObserver:
+class _EmbeddedObserver:
     """See `planner.app.run_options.Observer`; `watch` is called for every frame."""
 
     backend: KinematicBackend
@@ -268,11 +276,7 @@ class _EmbeddedRunObserver:
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all agents looked `seconds` from now, and from where."""
-        backend = self.backend
-        for agent in backend.agents:
-            base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
-            at_s = backend.now_s() + seconds
-            self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)
+        _pass_over(self.backend, self.memory, seconds)
 
 
 # Runs episodes in worlds without images: the usual skills, memory and evaluator.
@@ -295,7 +299,7 @@ def prepare_graph(
     Raises:
         PlannerError: if the episode has no goal, or does not fit the house.
     """
-    make_observer: Callable[[Memory], Observer] = partial(_GraphRunObserver, backend)
+    make_observer: Callable[[Memory], Observer] = partial(_SightedObserver, backend)
     updater = PrivilegedUpdater(backend.world_state, visibility)
     if options.updater is None and isinstance(backend, GraphBackend):
         updater = watchful = _watchful(backend, visibility)
@@ -344,7 +348,7 @@ def _watchful(backend: GraphBackend, visibility: Visibility) -> PrivilegedUpdate
 
 
 @dataclass(frozen=True, slots=True)
-class _GraphRunObserver:
+class _SightedObserver:
     """See `planner.app.run_options.Observer`."""
 
     backend: SightedBackend
@@ -390,11 +394,7 @@ class _GraphObserver:
 
     def pass_over(self, seconds: float) -> None:
         """Tells the memory that all agents looked `seconds` from now, and from where."""
-        backend = self.backend
-        for agent in backend.agents:
-            base_m, heading_rad, holds = backend.predicted_position(agent, seconds)
-            at_s = backend.now_s() + seconds
-            self.memory.note_self(agent, base_m, at_s, holds=holds, heading_rad=heading_rad)
+        _pass_over(self.backend, self.memory, seconds)
 
 
 # Runs of episodes in any world whose agents have cameras, step by step.
@@ -419,14 +419,14 @@ def prepare_pictured(
         episode,
         make_planner,
         PrivilegedUpdater(backend.world_state, GT_VISIBILITY),
-        lambda memory: _PicturedRunObserver(backend, memory, options.watch),
+        lambda memory: _PicturedObserver(backend, memory, options.watch),
         partial(Steps, backend),
         options,
     )
 
 
 @dataclass(frozen=True, slots=True)
-class _PicturedRunObserver:
+class _PicturedObserver:
     """See `planner.app.run_options.Observer`."""
 
     backend: Backend
