@@ -46,7 +46,7 @@ export class View {
 
 /**
  * Metres of stroke and gap of each agent's way, [] = solid: ways are told apart without colours.
- * The same as in pictures (planner/houses/ways.py).
+ * The same as in pictures (planner/houses/marks.py).
  */
 export const DASHES = [[], [0.35, 0.14], [0.12, 0.12], [0.5, 0.12, 0.1, 0.12], [0.22, 0.22], [0.35, 0.1, 0.08, 0.1, 0.08, 0.1]];
 
