@@ -1,4 +1,4 @@
-"""Answers typed on the terminal of a demo, passed on to the instruction that it follows."""
+"""`planner demo`: a household task given in words, carried out over ROS, with a verdict."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The file that tells Habitat which meshes of a data set draw things and bodies.
+"""Houses that were read from HSSD or another scene data set, for Habitat with its own meshes.
 
-The reader knows no simulator, and the simulator no data set; here both are at hand.
+The reader knows no simulator, and the simulator's writer no data set; here both are at hand.
 """
 
 from __future__ import annotations

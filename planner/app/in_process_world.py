@@ -1,4 +1,8 @@
-"""Adapts a backend in this process to the port through which skills drive an agent."""
+"""The world of a session in this process: a backend, executors and a memory, without ROS.
+
+Planning takes no simulated time. Waiting for an event never yields to other tasks: it steps the
+world.
+"""
 
 from __future__ import annotations
 

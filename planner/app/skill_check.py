@@ -1,6 +1,7 @@
-"""A simulator with a skill executor for each agent, using ground truth as belief.
+"""Conformance check of skills.
 
-Also compares a memory that receives only skill results with the true state.
+Their calls are carried out on the embedded simulator in this process, with ground truth as the
+belief.
 """
 
 from __future__ import annotations

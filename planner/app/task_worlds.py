@@ -1,4 +1,4 @@
-"""Executes reference plans of episodes in the graph world without delay, and judges them."""
+"""The worlds in which generated tasks are carried out and judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question to the operator as `planner approve` shows it, and its possible answers. No ROS."""
+"""`planner approve`: shows an agent's question to its operator and sends the answer to it."""
 
 from __future__ import annotations
 

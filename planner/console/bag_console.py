@@ -1,4 +1,4 @@
-"""A bag as the page shows it: the messages of a span of time, the pictures of a moment."""
+"""The page of a bag: each page has its own time."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Closes connections that are no pages, so that there is always room for the next page.
-
-Whoever reaches the port can open connections and say nothing. A console that waits for them runs
-out of descriptors, and with it goes the button that stops the robots.
-"""
+"""Serves the page and its connection with FastAPI and uvicorn, in a thread of its own."""
 
 from __future__ import annotations
 

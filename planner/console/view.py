@@ -1,4 +1,4 @@
-"""The ways that agents went, in pieces, so that a longer way is a small change."""
+"""The state of the page, from the messages of a running stack or of a bag; knows no ROS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The states of a run since an instruction, so that it can be judged again by another goal."""
+"""Judges an instruction in plain English by the goal that its planner has understood.
+
+The planner publishes the goal over descriptions, and what the person answered. It is bound here to
+the true world at the time of the instruction, by the same rules as the planner binds it to what it
+knows.
+"""
 
 from __future__ import annotations
 

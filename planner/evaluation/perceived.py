@@ -1,4 +1,8 @@
-"""Simulation steps of a task, counted from its instruction instead of from the load."""
+"""Turns a world that is only perceived, such as a real robot's, into states that can be judged.
+
+The predicates then use the memory's boxes (PARTNR-13.4). Every result names this variant, since
+what was not seen, or seen wrongly, is judged as believed.
+"""
 
 from __future__ import annotations
 

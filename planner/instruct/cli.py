@@ -1,4 +1,4 @@
-"""The arguments of `planner instruct`, and how an instruction ended. No ROS here."""
+"""`planner instruct`: sends an instruction to running nodes and prints its story."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One thing of a list, what joins it to the next, and what is left out."""
+"""Lists of things, each with the places behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether two requests, things or places of an instruction are the same, or exclude each other."""
+"""The order of requests: as words say, and as one depends on another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a question asks for, in words of the catalogue and not yet in known things."""
+"""Reads questions about what is where: "how many cups are in the kitchen?"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The parts of a list that are to be done in turn."""
+"""Clauses with "before", "after", "while" and "if"."""
 
 from __future__ import annotations
 

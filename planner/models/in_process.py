@@ -1,4 +1,9 @@
-"""Grammars over the tokens of a model in this process, by llguidance."""
+"""A language model in this process: transformers, constrained to the grammar by llguidance.
+
+Requests that arrive together, such as those of several episodes or of the agents of a team, are
+answered as one batch. One thread does all the work; a canceled or late request leaves its batch at
+the next token. Needs the extra `local`.
+"""
 
 from __future__ import annotations
 

@@ -1,10 +1,4 @@
-"""LLaVA-OneVision class models of `transformers`, and how pictures become their tokens.
-
-Loaded from a folder on disk, never from a hub. The processor is assembled without its video part,
-the only one that needs torchvision: a torchvision that does not match the installed torch breaks
-every import of transformers. Used for inference (`in_process_vision`) and training
-(`planner.training.vision_tuning`). Needs the extra `vlm`.
-"""
+"""A vision-language model in this process, constrained to a grammar token by token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Parses replies of OpenAI-compatible servers: streamed events or one document, and errors."""
+"""A model behind an HTTP server with OpenAI's chat completions API, such as vLLM.
+
+Servers differ in how they accept a grammar, and answer unknown fields with status 200. The dialect
+says how to send it; it is configured, or detected by a request whose reply only a constrained model
+would give.
+"""
 
 from __future__ import annotations
 

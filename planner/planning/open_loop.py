@@ -1,4 +1,10 @@
-"""DynaMem's planning prompt for picks and places alone, and the form of its reply (EPM-2.9)."""
+"""Planner `open_loop`: what EPM shows DynaMem's memory with (EPM-2.9).
+
+A model splits the instruction into picks and places before anything was done; nobody looks back.
+Each looks its words up in the memory, or else searches the house. How a call ends changes nothing
+of the plan: only a thing that is nowhere is left with its places, and where a piece of furniture
+is nowhere any table serves. One agent carries the plan out.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The worlds of a bag, from its topic /world/info."""
+"""Reading bags without ROS: our own and those of `ros2 bag record`.
+
+Reading never writes into a bag's folder. A bag that is still being written, or whose recorder was
+killed, is read up to its last complete record (`Bag.is_open`, `Bag.cut_short`).
+"""
 
 from __future__ import annotations
 

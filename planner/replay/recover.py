@@ -1,4 +1,4 @@
-"""Recovers the bag of a killed recorder: a new, complete bag of every intact message."""
+"""`planner recover BAG`: writes a complete bag next to one whose recorder was killed."""
 
 from __future__ import annotations
 

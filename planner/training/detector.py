@@ -1,4 +1,4 @@
-"""Turns recorded frames into samples for the network: square crops with a label per cell."""
+"""Trains the first stage of the memory's model, its network, with PyTorch on a CPU or a GPU."""
 
 from __future__ import annotations
 

@@ -1,8 +1,4 @@
-"""Trains the second stage of the memory's model, which classifies segments of an image.
-
-Segments come from two sources: those that the network finds in the training frames, with what they
-really show (often nothing), and the true outlines of objects, for those that it still misses.
-"""
+"""Trains the memory's own model from recorded frames: the network, then the classifier."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Pairs of free text and valid action, made from our own lists of actions (LLAMAR-2.6).
+"""Fine-tunes a sentence encoder for the translator (LLAMAR-2.6, LLAMAR-T4).
 
-Each template of the translator's static list is said in several ways, with the names that the
-catalogue has for a class. Ways that are set aside are never trained.
+The loss ranks the action of each text above those of the other texts in its batch. Needs the extra
+`local`.
 """
 
 from __future__ import annotations

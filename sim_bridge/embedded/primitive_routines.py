@@ -1,4 +1,4 @@
-"""Driving by velocities: a unicycle on the free floor, which slides along what is in its way."""
+"""Primitives as routines: each advances by one step of simulated time."""
 
 from __future__ import annotations
 

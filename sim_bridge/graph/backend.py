@@ -1,4 +1,4 @@
-"""The settings of the backend `graph` (config/graph.yaml)."""
+"""The graph world behind the bridge's `Backend` protocol."""
 
 from __future__ import annotations
 

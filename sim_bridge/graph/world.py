@@ -1,7 +1,4 @@
-"""Where an agent of the graph world will be while it goes on with what it does.
-
-Bodies walk straight and turn in place, at constant speed, so that the near future is known.
-"""
+"""The state of a graph world."""
 
 from __future__ import annotations
 

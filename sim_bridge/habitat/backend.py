@@ -1,4 +1,4 @@
-"""A cache of houses written for habitat-sim."""
+"""habitat-sim behind the bridge's `Backend` protocol."""
 
 from __future__ import annotations
 

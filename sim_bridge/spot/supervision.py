@@ -1,4 +1,4 @@
-"""Runs an operator's command in a thread of its own."""
+"""The operator's commands to the robot, and the robot's health."""
 
 from __future__ import annotations
 

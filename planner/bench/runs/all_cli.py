@@ -1,4 +1,4 @@
-"""What `planner bench table all` compares: every planner, with each model that can answer it."""
+"""`planner bench table all`: every planner on the same held-out episodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""The numbers that HELPER's paper prints (HELPER-T1 to HELPER-T4), in percent."""
+"""The results that HELPER's paper prints, row by row with ours (HELPER-T1 to HELPER-T4).
+
+A run of ours is beside the row whose variant it is by its planner, its options, its memory and who
+answers. Our training houses stand for rooms that were seen, the held-out ones for unseen rooms.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws what an instruction in words is understood to mean in a house."""
+"""`planner episodes draw`: an episode, or an instruction as it is understood, as a picture."""
 
 from __future__ import annotations
 

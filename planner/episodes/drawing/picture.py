@@ -1,4 +1,4 @@
-"""Arrows from where things are to where they are to go: solid for all, dotted for a choice."""
+"""One episode as a picture: a header, then for each temporal group its rooms and its notes."""
 
 from __future__ import annotations
 

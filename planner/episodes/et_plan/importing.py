@@ -1,4 +1,10 @@
-"""What ET-Plan-Bench's tasks need of a house, in the classes of our catalogue."""
+"""ET-Plan-Bench's tasks as episodes: criteria are kept, and translated as far as possible.
+
+The benchmark's graphs are VirtualHome's and not available. What a task needs is derived from its
+own plan: rooms, furniture and things, and their positions. A house is generated for each
+environment. All criteria are kept (`criteria`); the evaluation has those that PARTNR's language can
+express.
+"""
 
 from __future__ import annotations
 

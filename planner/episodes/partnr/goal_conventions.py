@@ -1,4 +1,4 @@
-"""Where PARTNR's instructions say that things are, although they are not there."""
+"""What PARTNR's instructions mean by words that everyday instructions leave open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What rises from furniture, by depth and layout alone, whether or not its colours stand out."""
+"""What a camera frame shows, by the memory's model: movable things in space, open furniture."""
 
 from __future__ import annotations
 

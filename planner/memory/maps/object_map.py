@@ -1,4 +1,8 @@
-"""The attributes of seen objects: by default, or by an image-text matcher (HELPER-2.8.4)."""
+"""A semantic map: the objects that detections in depth images make (HELPER-2.8.3).
+
+An object is at the median depth inside its mask. A detection of the same class near a known object
+is the same object; of both the one with the higher score stays.
+"""
 
 from __future__ import annotations
 

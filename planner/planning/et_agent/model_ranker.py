@@ -1,4 +1,4 @@
-"""The prompts of the four questions, with the paper's variables in its order (ETPLAN-2.4)."""
+"""The ranker that asks a language model: four questions, each with its prompt and its grammar."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Things that may be what is missing, by the memory's second guesses.
+"""Planner `expert`: carries out a structured goal without a language model.
 
-Where nothing of a class is known, what was taken for another class but may be of this one is looked
-at from near before the house is searched, as near looks say more. What still may be the missing
-thing is taken for it as soon as it is likelier than that one of the places left would show another.
+It uses only what the memory knows. Each decision starts afresh from the belief: what holds, what
+may be done now, which jobs follow from that, and which agent does which. Only what the belief does
+not contain is kept in `Notes`: where agents stand, what was searched, what failed.
 """
 
 from __future__ import annotations

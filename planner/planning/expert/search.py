@@ -1,4 +1,4 @@
-"""Which furniture things of a class are usually kept on or in, by the catalogue."""
+"""Where to look for things not seen yet: likely places first, then near ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Exact search for the nearest vectors by L2 distance (HELPER-D21)."""
+"""The program memory: finds the programs whose language is nearest, and learns (HELPER-2.2).
+
+    with ProgramMemory.open(path) as memory:
+        examples = memory.nearest("Make me a coffee.", RecordKind.PLAN)
+
+It begins with the shipped examples and grows by records that were confirmed. Two processes may use
+one file; each sees what the other has learned at its next question.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an animated run shows at a time, from the records of the bag's report."""
+"""A frame of an animated run: the task, the floor plan, and what each agent sees and does."""
 
 from __future__ import annotations
 

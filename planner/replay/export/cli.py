@@ -1,4 +1,4 @@
-"""The destination of an export: written atomically, never over other files, never into a bag."""
+"""`planner export BAG... --to rerun|lerobot|csv|video|animation`: bags for other tools."""
 
 from __future__ import annotations
 

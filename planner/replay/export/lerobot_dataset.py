@@ -1,4 +1,4 @@
-"""Statistics with which LeRobot normalises: of each episode, and of the whole data set."""
+"""`--to lerobot`: bags as a LeRobot data set, version 3.0, with one episode per bag and agent."""
 
 from __future__ import annotations
 

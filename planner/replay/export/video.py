@@ -1,4 +1,4 @@
-"""Text of a bag as a few lines of a picture."""
+"""`--to video`: an MP4 of the agents' views, with instruction, calls and progress as captions."""
 
 from __future__ import annotations
 

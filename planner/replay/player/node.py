@@ -1,4 +1,4 @@
-"""Publishers of a bag's topics: recorded bytes with the recorded quality of service."""
+"""`planner replay BAG` over ROS: checks who else publishes, then publishes the bag."""
 
 from __future__ import annotations
 

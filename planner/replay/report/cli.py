@@ -1,4 +1,7 @@
-"""What a run's model calls cost, by the prices that the user gives."""
+"""`planner report BAG [BAG...]`: one HTML page, report.json and tables about one or more bags.
+
+Exit status: 0 if all bags were read, whatever their verdicts; 2 if one could not be read.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""Text from a bag as safe cells of a CSV file, for spreadsheets and terminals."""
+"""The report's tables as CSV and Parquet, one file for each table with all bags in it.
+
+In CSV, cells that a spreadsheet would evaluate get a leading apostrophe, and control characters
+become visible (`planner.replay.report.cells`). Parquet has the text unchanged.
+"""
 
 from __future__ import annotations
 

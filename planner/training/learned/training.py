@@ -1,4 +1,9 @@
-"""What the chooser learns from: the choices of each turn of a trace, and which was made."""
+"""Trains the learned planner from packs of episodes and folders of traces; resumes in its folder.
+
+Two stages: the reader from the episodes' instructions and goals, then the chooser from traces, with
+the reader as it is. The folder has `reader.npz`, the newest checkpoint, and at the end
+`planner.safetensors`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks that reject a command with one of the SDK's statuses."""
+"""Arm commands and their feedback: poses, joints, named positions, gaze, velocity, force."""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""The emulator's time, injected so that a run can be stepped and repeated."""
+"""The emulated robot without its protocol: motors, posture, leases, stops and motions.
+
+Time is injected; only `advance` changes anything over time. The rules are those of the SDK's
+documentation: commands end at their end time, a lease whose owner falls silent only goes stale,
+emergency stops and keepalive policies act by themselves.
+"""
 
 from __future__ import annotations
 

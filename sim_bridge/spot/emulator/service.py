@@ -1,4 +1,4 @@
-"""Faults of calls: failing, hanging, lost or reordered ones."""
+"""What all services share: handlers by name, headers, leases, and a log of all requests."""
 
 from __future__ import annotations
 

@@ -1,5 +1,3 @@
-"""."""
-
 from __future__ import annotations
 
 from planner.world.belief import Belief, BeliefNode, StandIns, guess_states, score_of, take_guesses
