@@ -1,6 +1,6 @@
 """The perception tools: queries of the belief, answered by rules or by a model (PARTNR-6.1).
 
-PARTNR asks a language model to choose from lists of what is known (`planner/skills/find_model.py`).
+PARTNR asks a language model to choose from lists of what is known (`planner/skills/tools.py`).
 Without one the catalogue's words are matched (`planner/skills/finding.py`). The answers have the
 published format.
 """

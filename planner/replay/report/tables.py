@@ -1,7 +1,7 @@
 """The report's tables as CSV and Parquet, one file for each table with all bags in it.
 
 In CSV, cells that a spreadsheet would evaluate get a leading apostrophe, and control characters
-become visible (`planner.replay.report.cells`). Parquet has the text unchanged.
+become visible (`planner.replay.report.tables`). Parquet has the text unchanged.
 """
 
 from __future__ import annotations
