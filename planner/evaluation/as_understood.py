@@ -7,10 +7,12 @@ knows.
 
 from __future__ import annotations
 
+import pickle
+import zlib
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain
 
 from pydantic import JsonValue, ValidationError
 
@@ -48,12 +50,37 @@ class _Change:
     gone: tuple[str, ...]
 
 
+# So many changes are packed together: some hundred bytes of a state are the same as before.
+_PACKED = 256
+
+
+@dataclass(frozen=True, slots=True)
+class _Packed:
+    """Consecutive changes in a twentieth of their memory; `begins_s` is the first one's stamp."""
+
+    begins_s: float
+    data: bytes
+
+    @classmethod
+    def of(cls, changes: Sequence[_Change]) -> _Packed:
+        data = pickle.dumps(changes, pickle.HIGHEST_PROTOCOL)
+        return cls(changes[0].stamp_s, zlib.compress(data, 1))
+
+    def changes(self) -> list[_Change]:
+        found: list[_Change] = pickle.loads(zlib.decompress(self.data))  # noqa: S301 - made above
+        return found
+
+
 class StateHistory:
-    """The states in order; each is kept as its difference from the one before."""
+    """The states in order; each is kept as its difference from the one before.
+
+    An instruction may last for hours, so all but the newest are packed.
+    """
 
     def __init__(self) -> None:
         self._first: WorldState | None = None
         self._last: WorldState | None = None
+        self._packed: list[_Packed] = []
         self._changes: list[_Change] = []
 
     def take(self, state: WorldState) -> None:
@@ -67,14 +94,27 @@ class StateHistory:
         gone = tuple(name for name in old if name not in state.entities)
         change = _Change(state.stamp_s, state.step, state.revision, different, gone)
         self._changes.append(change)
+        if len(self._changes) >= _PACKED:
+            self._packed.append(_Packed.of(self._changes))
+            self._changes = []
 
     def forget_before(self, stamp_s: float) -> None:
         """Drops what is older than the last state at or before a time, seconds of the world."""
         limit_s = stamp_s + _STAMP_S
-        early = bisect_right(self._changes, limit_s, key=lambda change: change.stamp_s)
-        if early:
-            self._first = next(islice(self.states(), early, None))
-            del self._changes[:early]
+        while self._packed and self._packed[0].begins_s <= limit_s:
+            later = self._apply_until(limit_s, self._packed.pop(0).changes())
+            if later:
+                self._packed.insert(0, _Packed.of(later))
+        if not self._packed:
+            self._changes = self._apply_until(limit_s, self._changes)
+
+    def _apply_until(self, limit_s: float, changes: list[_Change]) -> list[_Change]:
+        """Moves the first state on by what is not later than a time; returns what is."""
+        early = bisect_right(changes, limit_s, key=lambda change: change.stamp_s)
+        for change in changes[:early]:
+            if self._first is not None:
+                self._first = _changed(self._first, change)
+        return changes[early:]
 
     def forget_idle(self) -> None:
         """Drops what an instruction can no longer be about."""
@@ -89,19 +129,19 @@ class StateHistory:
         if state is None:
             return
         yield state
-        for change in self._changes:
-            entities = {**state.entities, **change.entities}
-            for name in change.gone:
-                del entities[name]
-            state = WorldState(
-                change.stamp_s,
-                change.step,
-                change.revision,
-                state.house,
-                state.episode_id,
-                entities,
-            )
+        packed = (part.changes() for part in self._packed)
+        for change in chain(chain.from_iterable(packed), self._changes):
+            state = _changed(state, change)
             yield state
+
+
+def _changed(state: WorldState, change: _Change) -> WorldState:
+    entities = {**state.entities, **change.entities}
+    for name in change.gone:
+        del entities[name]
+    return WorldState(
+        change.stamp_s, change.step, change.revision, state.house, state.episode_id, entities
+    )
 
 
 # The state before an instruction may be this much later, since messages overtake each other.
@@ -183,25 +223,31 @@ class WordsJudge:
         self.goal: UnderstoodGoal | None = None
         self._id = ""
         self._text = ""
+        # Whether the running instruction may yet be understood, or be so in another way.
+        self._is_open = False
         self._history = StateHistory()
 
     def take(self, state: WorldState) -> None:
         """Records the newest state."""
         self._history.take(state)
-        if self.start_s is None:
+        if not self._is_open:
             self._history.forget_idle()
 
     def instruct(self, goal_id: str, stamp_s: float, state: InstructState, goal: str) -> bool:
         """Processes an instruction's status; True if the goal as understood is new."""
         if state not in (InstructState.RUNNING, InstructState.WAITING):
+            self._is_open = self._is_open and goal_id != self._id
             return False
         if goal_id != self._id:
             self._id, self._text, self.goal, self.start_s = goal_id, "", None, stamp_s
+            self._is_open = True
             self._history.forget_before(stamp_s)
         if goal == self._text:
             return False
         self._text = goal
         found = read_understood(goal)
+        # A structured goal, which nothing has to be understood for, comes instead of words.
+        self._is_open = found is not None
         if found is not None:
             self.goal = found
         return found is not None

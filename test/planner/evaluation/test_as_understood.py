@@ -1,5 +1,6 @@
 """Free text is judged by the goal as understood, bound to the true world of its instruction."""
 
+import gc
 import json
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ import yaml
 from planner.evaluation.as_understood import StateHistory, WordsJudge, understood_of
 from planner.evaluation.progress import Mode, Verdict, variant_text
 from planner.world.errors import PlannerError
+from planner.world.state import EntityState
 from planner.world.topics import InstructState
 from planner.world.vocabulary import Relation
 
@@ -137,3 +139,54 @@ def test_history_gives_back_every_state(lab):
     assert list(history.states()) == states
     history.forget_before(states[2].stamp_s + 0.01)
     assert list(history.states()) == states[2:]
+
+
+@pytest.mark.parametrize("until", [0, 1, 255, 256, 257, 500, 699])
+def test_a_long_history_is_kept_packed_and_gives_back_every_state(lab, until):
+    history, states = StateHistory(), []
+    for x in range(700):
+        states.append(lab.at("cup_0", x / 100, 1.0).state())
+        history.take(states[-1])
+    history.forget_before(states[until].stamp_s)
+    assert list(history.states()) == states[until:]
+
+
+OPEN = (InstructState.RUNNING, understood(CUP_ON_TABLE))
+OTHER = (InstructState.RUNNING, '{"propositions": []}')
+
+
+@pytest.mark.parametrize(
+    ("statuses", "count"),
+    [
+        pytest.param([OPEN], 2001, id="running"),
+        pytest.param([OPEN, (InstructState.DONE, OPEN[1])], 101, id="ended"),
+        pytest.param([OTHER], 101, id="structured goal"),
+    ],
+)
+def test_of_a_long_task_only_the_newest_states_lie_in_memory_as_objects(lab, statuses, count):
+    words = WordsJudge()
+    words.take(lab.state())
+    for state, goal in statuses:
+        words.instruct("1", 0.0, state, goal)
+    before = _alive()
+    for x in range(2000):
+        words.take(lab.at("cup_0", x / 1000, 1.0).state())
+    assert _alive() - before < 300
+    assert len(list(words._history.states())) <= count
+
+
+def test_a_goal_that_is_understood_late_is_judged_from_the_instruction_on(lab):
+    words = WordsJudge()
+    words.take(lab.state())
+    words.instruct("1", 0.0, InstructState.RUNNING, "")
+    words.take(lab.inside("plate_0", "toy_box_0").state())
+    for x in range(1000):
+        words.take(lab.at("cup_0", x / 1000, 1.0).state())
+    goal = understood("[{move: {the: plate}, to: {in: {the: toy box}}}]")
+    assert words.instruct("1", 0.0, InstructState.RUNNING, goal)
+    assert words.evaluator(lab.house, Mode.STRICT).finish().propositions[0].first_step == 1
+
+
+def _alive() -> int:
+    gc.collect()
+    return sum(isinstance(each, EntityState) for each in gc.get_objects())
