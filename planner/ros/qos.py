@@ -58,6 +58,10 @@ LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 # fast world publishes 600 a second. A late joiner with a depth of one gets the newest.
 TRUTH = _profile(1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
+# A loaded world: a few stay for a reader that is busy while others are loaded. Each has the text
+# of a house, 150 kB of a shipped one, so a long history grows for as long as worlds are loaded.
+WORLDS = _profile(10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+
 # As TRUTH, for an evaluator: the queue for states that arrive while it is busy.
 TRUTH_INPUT = _profile(4000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 

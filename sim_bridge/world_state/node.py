@@ -107,7 +107,7 @@ TOPIC = topics.WORLD_INFO
 
 
 class WorldInfoTopic:
-    """Publishes each world that is loaded, with a deep history, so that no recorder misses one.
+    """Publishes each world that is loaded; the newest ones stay for late joiners.
 
     The texts of house and episode are ground truth: the evaluator and the recorder may read them,
     and no other node.
@@ -118,7 +118,7 @@ class WorldInfoTopic:
     ) -> None:
         """Advertises the topic; `backend` is the name of the runtime's backend."""
         self._runtime, self._backend, self._pace = runtime, backend, pace
-        self._publisher = SafePublisher(node, WorldInfo, TOPIC, qos.TRUTH, losses)
+        self._publisher = SafePublisher(node, WorldInfo, TOPIC, qos.WORLDS, losses)
 
     def publish(self, opened: Opened) -> None:
         """Publishes the world that the runtime has just loaded."""

@@ -252,6 +252,14 @@ def test_the_world_tells_what_it_is_made_of(
     assert heard[-1].episode_id == "small"
 
 
+def test_worlds_of_long_ago_are_not_kept(client: Client, world: Path) -> None:
+    for seed in range(1, 13):
+        assert client.call(LoadEpisode, "/world/load", episode=str(world), seed=seed).success
+    heard = client.listen(WorldInfo, "/world/info", EVERYTHING)
+    client.wait(lambda: heard and heard[-1].seed == 12, "the newest world")
+    assert [info.seed for info in heard] == list(range(3, 13))
+
+
 def test_all_stamps_are_of_the_simulated_clock(client: Client) -> None:
     before = stamp_seconds(client.hear(Clock, "/clock", BEST_EFFORT).clock)
     stamped = [
