@@ -71,6 +71,8 @@ class EmbeddedBackend(KinematicBackend):
         self._screens, self._visibility = known.screens, None
         self._sightings.clear()
         self._shown.clear()
+        if self._renderer is not None:
+            self._renderer.forget()
         # Else a bridge grows for a dozen worlds, as each leaves holes too small for the next.
         return_freed_memory()
 

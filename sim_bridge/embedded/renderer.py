@@ -37,6 +37,9 @@ class Renderer(Protocol):
     def render(self, scene: Scene, view: View) -> Images:
         """The images of a view of the current scene."""
 
+    def forget(self) -> None:
+        """Drops the pictures of a world that is no more, and the world."""
+
     def close(self) -> None:
         """Frees resources; safe to call twice."""
 
@@ -87,13 +90,17 @@ class OpenGLRenderer:
         self._perturbation = mujoco.MjvPerturb()
         self._camera = mujoco.MjvCamera()
         # An unchanged world is rendered once per view.
-        self._drawn: dict[View, Images] = {}
-        self._drawn_state: tuple[Scene, int] | None = None
+        self.forget()
 
     @property
     def name(self) -> RendererName:
         """The platform that renders."""
         return self._name
+
+    def forget(self) -> None:
+        """Drops the pictures of a world that is no more, and the world."""
+        self._drawn: dict[View, Images] = {}
+        self._drawn_state: tuple[Scene, int] | None = None
 
     def render(self, scene: Scene, view: View) -> Images:
         """The images of a view of the current scene."""
@@ -267,6 +274,10 @@ class RayRenderer:
         shade = 1.0 - 0.5 * np.clip(depth[met] / 8.0, 0.0, 1.0)
         rgb[met] = np.clip(colours * shade[:, None] * 255.0, 0, 255).astype(np.uint8)
         return Images(rgb.reshape(*shape, 3), depth.reshape(shape), instances.reshape(shape))
+
+    def forget(self) -> None:
+        """Nothing is kept."""
+        return
 
     def close(self) -> None:
         """Frees resources; safe to call twice."""

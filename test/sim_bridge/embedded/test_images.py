@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import math
 from collections import Counter
+from weakref import ref
 
 import numpy as np
 import pytest
@@ -240,3 +242,14 @@ def test_without_instances_colours_and_depth_are_the_same(
     assert spare.instances is None
     np.testing.assert_array_equal(whole.rgb, spare.rgb)
     np.testing.assert_array_equal(whole.depth_m, spare.depth_m)
+
+
+def test_a_world_that_is_no_more_is_not_kept(small_house: House, small_episode: Episode) -> None:
+    backend = EmbeddedBackend(EmbeddedOptions())
+    backend.reset(small_house, small_episode, seed=1)
+    backend.observe("agent_0")
+    before = [ref(backend._lazy_scene()), ref(backend._loaded())]
+    backend.reset(small_house, small_episode, seed=2)
+    gc.collect()
+    assert [each() for each in before] == [None, None]
+    backend.close()
