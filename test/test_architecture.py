@@ -1,4 +1,4 @@
-"""docs/architecture.md against the tree: its paths, topics, types, nodes and import walls."""
+"""docs/architecture.md and docs/tour.md against the tree: paths, names, topics, nodes, walls."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
 WORDS = sorted(set(re.findall(r"`([^`\n]+)`", PAGE)))
 PATHS = [
     word
@@ -141,3 +142,37 @@ def test_all_folders_together_keep_their_budget() -> None:
     (total,) = re.findall(r"All together may have ([\d,]+) lines", PAGE)
     assert len(BUDGETS) > 20
     assert lines_in("planner") + lines_in("sim_bridge") <= int(total.replace(",", ""))
+
+
+# Of the tour: a stop is (path, what is to be looked at there), each hunt's answer a list of stops.
+STOPS = re.findall(r"^\| \d+ \| `([^`]+)` \| [^|]*\? \| (.*) \|$", TOUR, re.MULTILINE)
+HUNTS = [
+    re.findall(r"^- `([^`]+)`: (.*(?:\n  .*)*)", answer, re.MULTILINE)
+    for answer in re.findall(r"<details markdown=\"1\">\n(.*?)</details>", TOUR, re.DOTALL)
+]
+
+
+def names_in(path: str) -> set[str]:
+    """What a file defines or imports: classes, functions, fields and constants."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse((ROOT / path).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.add(node.id)
+        elif isinstance(node, ast.ImportFrom):
+            found |= {alias.name for alias in node.names}
+    return found
+
+
+def test_the_tour_has_ten_stops_and_five_hunts() -> None:
+    assert len(STOPS) == len({path for path, _ in STOPS}) == 10
+    assert len(HUNTS) == len(re.findall(r"^### .*\?$", TOUR, re.MULTILINE)) == 5
+    assert all(1 <= len(stops) <= 3 for stops in HUNTS)
+
+
+@pytest.mark.parametrize(("path", "text"), [*STOPS, *(stop for stops in HUNTS for stop in stops)])
+def test_what_the_tour_shows_is_where_it_says(path: str, text: str) -> None:
+    names = set(re.findall(r"`(\w+)`", text))
+    assert names
+    assert names - names_in(path) == set()
