@@ -21,6 +21,7 @@ PAGES = {
     "README.md": "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 # Files that are no pages.
 COPIED = ("LICENSE", "CITATION.cff")

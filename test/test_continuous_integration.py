@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,6 +33,40 @@ def test_the_real_model_server_is_opted_in(
         "bad-day RUNS=30 ARGS=--confirm",
         *ran,
     ]
+
+
+@pytest.mark.parametrize("name", [".github/workflows/ci.yml", ".gitlab-ci.yml"])
+def test_a_host_runs_that_script_on_both_systems(name: str) -> None:
+    workflow = yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
+    if "jobs" in workflow:
+        job = workflow["jobs"]["checks"]
+        images = job["strategy"]["matrix"]["image"]
+        commands = [step["run"] for step in job["steps"] if "run" in step]
+        # YAML 1.1 reads the key "on" as true.
+        assert workflow[True].keys() >= {"push", "pull_request"}
+    else:
+        job = workflow["checks"]
+        (matrix,) = job["parallel"]["matrix"]
+        images = matrix["IMAGE"]
+        commands = [*job["before_script"], *job["script"]]
+    assert images == ["debian:12", "ubuntu:24.04"]
+    assert commands[-1] == ".ci/run"
+    # What else there is only lets that script begin.
+    assert all(re.match(r"apt-get|git config", command) for command in commands[:-1])
+
+
+def test_the_templates_ask_for_what_there_is() -> None:
+    templates = ROOT / ".github"
+    for path in (templates / "ISSUE_TEMPLATE").glob("*.md"):
+        _, front, text = path.read_text(encoding="utf-8").split("---\n", 2)
+        assert yaml.safe_load(front).keys() == {"name", "about", "labels"}
+        assert text.strip()
+    texts = [path.read_text(encoding="utf-8") for path in templates.rglob("*.md")]
+    assert len(texts) == 3
+    for name in re.findall(r"\b(?:docs/)?\w+\.md\b", "".join(texts)):
+        assert (ROOT / name).is_file()
+    merge = ROOT / ".gitlab" / "merge_request_templates" / "Default.md"
+    assert merge.resolve() == templates / "pull_request_template.md"
 
 
 def test_an_environment_of_the_server_that_is_ready_is_taken_as_it_is(tmp_path: Path) -> None:

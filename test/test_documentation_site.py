@@ -14,7 +14,7 @@ import yaml
 
 ROOT = Path(__file__).parents[1]
 PAGES = {path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")}
-OF_THE_ROOT = {Path("index.md"), Path("contributing.md"), Path("changelog.md")}
+OF_THE_ROOT = {Path(f"{name}.md") for name in ("index", "contributing", "changelog", "security")}
 
 
 class _Links(HTMLParser):
