@@ -86,6 +86,10 @@ RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_cha
 PROGRAMS = "test/planner/planning/helper/test_programs_cli.py::"
 EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
+    "python scripts/release.py --dry-run": "test/test_release.py::test_a_dry_run_changes_nothing",
+    "python scripts/release.py": (
+        "test/test_release.py::test_both_packages_are_tried_before_the_commit_is_tagged"
+    ),
     "planner houses explore train_0 -o explored.png": (
         "test/planner/commands/test_houses.py::test_a_house_is_explored_and_drawn"
     ),

@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 import subprocess
-import sys
 import tarfile
-from collections.abc import Sequence
+import zipfile
 from pathlib import Path
 
 import pytest
+import release
 
 ROOT = Path(__file__).parents[1]
 # Building, and installing what the package depends on, which set-up has left in uv's cache.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
-
-_SDIST = "import sys; from setuptools import build_meta; print(build_meta.build_sdist(sys.argv[1]))"
-
-
-def ran(words: Sequence[str | Path], folder: Path, status: int = 0) -> str:
-    """What a command prints that knows nothing of this tree and of this environment."""
-    environment = {"PATH": os.defpath, "HOME": os.environ.get("HOME", str(folder))}
-    done = subprocess.run(
-        [str(word) for word in words],
-        cwd=folder,
-        env=environment | {k: v for k, v in os.environ.items() if k.startswith(("PIP_", "UV_"))},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == status, done.stdout + done.stderr
-    assert "Traceback" not in done.stderr
-    return done.stdout
 
 
 @pytest.fixture(scope="module")
@@ -50,27 +30,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             copy.parent.mkdir(parents=True, exist_ok=True)
             copy.write_bytes((ROOT / name).read_bytes())
             copy.chmod((ROOT / name).stat().st_mode)
-    # As `python -m build --no-isolation` does: the wheel is made of the source distribution.
-    ran([sys.executable, "-c", _SDIST, folder], folder / "tree")
-    (sdist,) = folder.glob("planner-*.tar.gz")
-    wheel = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder, sdist]
-    ran([sys.executable, "-m", "pip", *wheel], folder)
-    ran([sys.executable, "-m", "venv", "--without-pip", folder / "env"], folder)
-    (built,) = folder.glob("planner-*.whl")
-    install(folder / "env" / "bin" / "python", built, folder)
+    _, wheel = release.build(folder / "tree", folder)
+    release.environment(folder / "env", wheel)
     return folder
-
-
-def install(python: Path, wheel: Path, folder: Path) -> None:
-    """As scripts/setup.sh: by uv, but by pip where its settings name an index or a proxy."""
-    pip = [sys.executable, "-m", "pip"]
-    settings = subprocess.run([*pip, "config", "list"], capture_output=True, text=True, check=True)
-    what = ["install", "--quiet", "-c", str(ROOT / "constraints.txt"), str(wheel)]
-    if re.search(r"\.(index-url|no-index|proxy)=", settings.stdout):
-        ran([*pip, "--python", python, *what], folder)
-        return
-    uv = Path(sys.executable).with_name("uv")
-    ran([uv, "pip", *what, "--system-certs", "--python", python], folder)
 
 
 def test_the_source_distribution_holds_what_the_wheel_is_made_of(folder: Path) -> None:
@@ -88,14 +50,22 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of(folder: Path) -
     assert packed >= {"LICENSE", "README.md", "package.xml", "pyproject.toml", "setup.py"}
 
 
+def test_one_wheel_serves_all_versions_of_python(folder: Path) -> None:
+    (wheel,) = folder.glob("planner-*.whl")
+    assert "-cp311-abi3-linux_" in wheel.name
+    with zipfile.ZipFile(wheel) as archive:
+        compiled = [name for name in archive.namelist() if name.endswith(".so")]
+    assert compiled == ["sim_bridge/embedded/_compiled.abi3.so"]
+
+
 def test_an_episode_runs_with_nothing_but_the_wheel(folder: Path) -> None:
-    shown = ran([folder / "env/bin/planner", "run", "night_light_0", "--no-images"], folder)
+    shown = release.ran([folder / "env/bin/planner", "run", "night_light_0", "--no-images"], folder)
     assert "verdict: success" in shown
     assert list(folder.glob("demo_output/*_night_light_0/run.png"))
 
 
 def test_every_shipped_file_is_installed(folder: Path) -> None:
-    episodes = ran([folder / "env/bin/planner", "episodes", "list"], folder)
+    episodes = release.ran([folder / "env/bin/planner", "episodes", "list"], folder)
     for path in (ROOT / "config" / "episodes").glob("*/*.json"):
         assert path.stem in episodes
     share = folder / "env" / "share" / "planner"
@@ -107,12 +77,12 @@ def test_every_shipped_file_is_installed(folder: Path) -> None:
 
 def test_the_doctor_says_that_only_ros_is_missing(folder: Path) -> None:
     doctor = folder / "env/bin/planner", "doctor"
-    rows = json.loads(ran([*doctor, "--json"], folder, status=1))
+    rows = json.loads(release.ran([*doctor, "--json"], folder, status=1))
     missing = {row["part"] for row in rows if row["status"] == "missing"}
     assert missing == {"ROS 2 (rclpy)", "planner_msgs", "tf2_msgs"}
     # There is no tree whose targets could be called.
     assert not [row["cure"] for row in rows if "make " in row["cure"]]
-    shown = ran(doctor, folder, status=1)
+    shown = release.ran(doctor, folder, status=1)
     assert shown.endswith(
         "without ROS you can use planner run, bench, episodes, houses and evaluate\n"
     )
@@ -120,5 +90,5 @@ def test_the_doctor_says_that_only_ros_is_missing(folder: Path) -> None:
 
 def test_the_nodes_are_installed_where_up_looks(folder: Path) -> None:
     code = "from planner.up import find_executable as f; print(*map(f, ('bridge', 'tour')))"
-    found = ran([folder / "env/bin/python", "-c", code], folder).split()
+    found = release.ran([folder / "env/bin/python", "-c", code], folder).split()
     assert found == [str(folder / "env/lib/planner" / name) for name in ("bridge", "tour")]
