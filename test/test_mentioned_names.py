@@ -59,7 +59,8 @@ def problem(dotted: str, attribute: str) -> str:
     rest = [*parts[count:], *([attribute] if attribute else [])]
     if count < 2:
         # `planner.run` and the like are of the package itself, `planner.py` is a file.
-        return "" if len(parts) < 3 or parts[1] in OBJECTS else "no such module"
+        known = len(parts) < 3 or parts[1] in OBJECTS or parts[1].startswith("__")
+        return "" if known else "no such module"
     missing = rest and rest[0] not in names_of(".".join(parts[:count]))
     return f"no {rest[0]} there" if missing and rest[0] not in ("py", "so", "toml") else ""
 
