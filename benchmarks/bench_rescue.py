@@ -20,7 +20,7 @@ from planner.app.embedded_run import prepare_run
 from planner.app.run_options import RunOptions
 from planner.planning.part import PlannerChoice, make_planner
 from planner.world.house_checks import load_episode
-from sim_bridge.rescue.acting import Action, Verb
+from sim_bridge.rescue.acting import joint_step
 from sim_bridge.rescue.backend import RescueBackend
 from sim_bridge.rescue.checklist import (
     HORIZON_STEPS,
@@ -31,7 +31,7 @@ from sim_bridge.rescue.checklist import (
 )
 from sim_bridge.rescue.scenes import Supply, load_scene, scene_names
 from sim_bridge.rescue.snapshot import TEAMS
-from sim_bridge.rescue.world import Agent, RescueWorld
+from sim_bridge.rescue.world import Action, Agent, RescueWorld, Verb
 
 SEEDS = (0, 10, 20, 30, 40)
 
@@ -69,7 +69,7 @@ def steps_a_second(scene: str, agents: int, count: int, *, texts: bool) -> float
         for _ in range(HORIZON_STEPS):
             actions = [chosen(world, agent, rng) for agent in world.agents.values()]
             begin = time.process_time()
-            checklist.note(world.step(actions))
+            checklist.note(joint_step(world, actions))
             if texts:
                 for agent in world.agents.values():
                     observation_text(world, agent)

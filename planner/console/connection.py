@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fastapi import WebSocket, WebSocketDisconnect
 
@@ -18,9 +18,6 @@ from planner.console.access import Access
 from planner.console.orders import Done
 from planner.console.protocol import Drawn, Hello, Pictures, Play, ProtocolError, Seek, Trace
 from planner.console.show import Show
-
-if TYPE_CHECKING:
-    from planner.console.server import MakeShow
 
 # Wall seconds: for the hello, for the page to draw news, between looks at that.
 HELLO_S, DRAW_S, _LOOK_S = 10.0, 30.0, 5.0
@@ -50,6 +47,14 @@ def span(at_s: float) -> int:
 def until_next(at_s: float) -> float:
     """From a moment into the next span."""
     return NEWS_S - at_s % NEWS_S + _GRAIN_S
+
+
+class MakeShow(Protocol):
+    """Makes what a connection shows."""
+
+    def __call__(self, hello: Hello, *, may_order: bool) -> Show:
+        """For a page that was let in."""
+        ...
 
 
 class Guest(Protocol):

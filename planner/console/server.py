@@ -8,7 +8,6 @@ import socket
 import threading
 from collections.abc import Callable, Iterable
 from importlib import resources
-from typing import Protocol
 
 import uvicorn
 from fastapi import FastAPI, Request, Response, WebSocket
@@ -16,9 +15,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIOProtocol
 
 from planner.console.access import Access
-from planner.console.connection import Connection, Hub
-from planner.console.protocol import MAX_MESSAGE, Hello
-from planner.console.show import Show
+from planner.console.connection import Connection, Hub, MakeShow
+from planner.console.protocol import MAX_MESSAGE
 from planner.world.errors import PlannerError
 
 # Closes connections that are no pages, so that there is always room for the next page.
@@ -98,14 +96,6 @@ _HEADERS = {
 }
 _START_S, _END_S = 20.0, 5.0
 _FORBIDDEN = 403
-
-
-class MakeShow(Protocol):
-    """Makes what a connection shows."""
-
-    def __call__(self, hello: Hello, *, may_order: bool) -> Show:
-        """For a page that was let in."""
-        ...
 
 
 def make_app(access: Access, hub: Hub, make_show: MakeShow) -> FastAPI:

@@ -16,7 +16,7 @@ from planner.console import facts
 from planner.console.facts import Entries, Json, Table
 from planner.evaluation.metrics.measure import EFFECTIVE, OPENINGS
 from planner.models.ledger import PriceTable
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.world import topics
 from planner.world.episode import parse_house

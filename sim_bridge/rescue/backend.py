@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from planner.world.agents import Body, default_bodies
+from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel, read_model
@@ -29,11 +29,11 @@ from planner.world.primitive import (
 from planner.world.share import config_dir
 from planner.world.state import WorldState
 from planner.world.vocabulary import held_things
-from sim_bridge.rescue.acting import Action, ActionResult, Failure, Verb, free_cell_near
+from sim_bridge.rescue.acting import free_cell_near, joint_step
 from sim_bridge.rescue.checklist import Checklist
 from sim_bridge.rescue.scenes import Cell, Scene, Supply, load_scene
-from sim_bridge.rescue.snapshot import CELL_M, EntityNames, Snapshots, cell_at, middle_m
-from sim_bridge.rescue.world import RescueWorld
+from sim_bridge.rescue.snapshot import CELL_M, EntityNames, Mover, Snapshots, cell_at, middle_m
+from sim_bridge.rescue.world import Action, ActionResult, Failure, RescueWorld, Verb
 from sim_bridge.stepped import PicturelessBackend, Routine
 
 # The settings of the backend `rescue` (config/rescue.yaml).
@@ -73,17 +73,6 @@ def default_rescue_options() -> RescueOptions:
 # idles.
 
 _EPSILON_S = 1e-9
-
-
-@dataclass(slots=True)
-class Mover:
-    """An agent's body in `map`, between two cells while a step lasts."""
-
-    name: str
-    body: Body
-    x_m: float
-    y_m: float
-    yaw_rad: float = 0.0
 
 
 @dataclass(slots=True)
@@ -223,7 +212,7 @@ class Turns:
         idle = Action(Verb.IDLE)
         asked = [self._waiting.get(name) for name in self.agents]
         before = self.snapshot().entities
-        step = self.world.step([each.action if each is not None else idle for each in asked])
+        step = joint_step(self.world, [each.action if each is not None else idle for each in asked])
         self.checklist.note(step)
         self._free_s = self.time_s + self._options.turn_s
         self._snapshots.stepped()

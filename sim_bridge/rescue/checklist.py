@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sim_bridge.rescue.acting import Action, Verb
 from sim_bridge.rescue.scenes import Direction, Intensity, Scene, is_inside
-from sim_bridge.rescue.world import Agent, JointStep, RescueWorld
+from sim_bridge.rescue.world import Action, Agent, JointStep, RescueWorld, Verb
 
 HORIZON_STEPS = 35
 # Keeps the balance of teams that did nothing useful defined.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pydantic import JsonValue
 
+from planner.world.agents import Body
 from planner.world.episode import AgentPlacement, Checklist, Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
@@ -19,10 +20,6 @@ from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, floor_name
 from sim_bridge.rescue.scenes import SIZE, Cell, Fire, FireKind, FireRecord, Intensity, Scene
 from sim_bridge.rescue.world import Person, RescueWorld, fire_of
-
-if TYPE_CHECKING:
-    from sim_bridge.rescue.backend import Mover
-
 
 # Names and places of a rescue scene in the world's vocabulary (LLAMAR-A20).
 #
@@ -90,6 +87,17 @@ class EntityNames:
 FLAMMABLE, GIVING = "flammable", "giving"
 _REGION_M: Vec3 = (CELL_M, CELL_M, 0.05)
 PERSON_M: Vec3 = (0.4, 0.4, 0.4)
+
+
+@dataclass(slots=True)
+class Mover:
+    """An agent's body in `map`, between two cells while a step lasts."""
+
+    name: str
+    body: Body
+    x_m: float
+    y_m: float
+    yaw_rad: float = 0.0
 
 
 class Snapshots:

@@ -16,7 +16,7 @@ from std_srvs.srv import Trigger
 
 from planner.console.orders import Done, Driver
 from planner.console.protocol import Correct, operation_of
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.ros import qos
 from planner.ros.clients import ServiceCall
 from planner.ros.conversions import point_message

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.world.errors import PlannerError
-from sim_bridge.rescue.acting import Action, Failure, Verb, parse_action
+from sim_bridge.rescue.acting import joint_step
 from sim_bridge.rescue.checklist import Checklist, observation_text, state_text, visible_names
 from sim_bridge.rescue.scenes import (
     Cell,
@@ -17,7 +17,7 @@ from sim_bridge.rescue.scenes import (
     away,
     load_scene,
 )
-from sim_bridge.rescue.world import JointStep, RescueWorld
+from sim_bridge.rescue.world import Action, Failure, JointStep, RescueWorld, Verb, parse_action
 
 IDLE = Action(Verb.IDLE)
 UTAH, YORK, DEPOSIT, TIMMY = "ReservoirUtah", "ReservoirYork", "DepositFacility", "LostPersonTimmy"
@@ -34,7 +34,7 @@ def do(world: RescueWorld, *texts: str) -> list[Failure | None]:
 
 def joint(world: RescueWorld, *texts: str) -> JointStep:
     actions = [parse_action(text) for text in texts]
-    return world.step(actions + [IDLE] * (len(world.agents) - len(actions)))
+    return joint_step(world, actions + [IDLE] * (len(world.agents) - len(actions)))
 
 
 def put(world: RescueWorld, agent: str, cell: Cell) -> None:
@@ -386,7 +386,7 @@ def test_what_is_no_action_is_named(text: str, said: str) -> None:
 
 def test_a_joint_step_needs_an_action_of_each() -> None:
     with pytest.raises(PlannerError, match="expected 2 actions, got 1"):
-        scene_1().step([IDLE])
+        joint_step(scene_1(), [IDLE])
 
 
 def test_there_are_at_most_as_many_agents_as_places() -> None:
