@@ -24,9 +24,8 @@ from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, g
 from planner.evaluation.metrics.table import metrics, summarise
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
-from planner.parts.kinds import PLANNERS
 from planner.parts.option import read_options
-from planner.planning.part import PlannerRequest
+from planner.planning.part import PLANNERS, PlannerRequest
 from planner.planning.planner import Planner, Task
 from planner.world.episode import Episode
 from planner.world.house import House

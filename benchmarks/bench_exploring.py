@@ -28,10 +28,9 @@ from planner.app.run import ObservedTrace
 from planner.app.run_options import RunOptions
 from planner.episodes.episode_file import unpacked
 from planner.evaluation.progress import Progress
-from planner.memory.features import Features, SigLipFeatures
+from planner.memory.features import Features, SigLipFeatures, ViewEncoder
 from planner.memory.memory import Memory
 from planner.planning.planner import AgentResult, Context, Decision
-from planner.skills.exploring import ViewEncoder
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

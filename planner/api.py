@@ -22,13 +22,12 @@ from planner.memory.maps.occupancy import FloorSurvey
 from planner.models.caller import ModelCall
 from planner.models.model_choice import ModelChoice, make_model
 from planner.narrator.picture import Moment
-from planner.parts.kinds import BACKENDS
 from planner.parts.option import OptionValue
 from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask
 from planner.skills.exploring import load_view_encoder
-from planner.skills.tools import FindModel
+from planner.skills.find_model import FindModel
 from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
@@ -38,7 +37,7 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Backend
 from sim_bridge.geometry import DrawsModels
 from sim_bridge.opening import Opened, bare_episode, open_world
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from planner.bringup_arguments import Arguments
-from planner.parts.kinds import BACKENDS, PLANNERS
+from planner.planning.part import PLANNERS
 from planner.world.topics import (
     EVALUATION,
     INSTRUCT_STATUS,
@@ -24,6 +24,7 @@ from planner.world.topics import (
     WORLD_GRAPH,
     WORLD_INFO,
 )
+from sim_bridge.part import BACKENDS
 
 ParameterValue = bool | int | float | str
 

@@ -7,12 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from planner.environment import checked_params_file, full_namespace
+from planner.memory.part import UPDATERS
 from planner.models.model_choice import part_and_source
+from planner.models.part import MODELS
 from planner.parts.catalog import Catalog, Part, PartT
-from planner.parts.kinds import BACKENDS, MODELS, PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionError, OptionValue
+from planner.planning.part import PLANNERS
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.world.errors import PlannerError, did_you_mean
+from sim_bridge.part import BACKENDS
 
 MAX_AGENTS = 6
 PLANNER_OF_WORDS = "words"

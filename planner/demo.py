@@ -19,12 +19,12 @@ import yaml
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
 from planner.demo_log import story_writer
-from planner.parts.kinds import BACKENDS
 from planner.replay.judging import check_bag
 from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
+from sim_bridge.part import BACKENDS
 
 # Answers typed on the terminal of a demo, passed on to the instruction that it follows.
 

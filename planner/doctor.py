@@ -21,14 +21,21 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planner import network_probe, renderer_probe
+from planner.bench.suite import SUITES
 from planner.environment import ros_environment
+from planner.evaluation.metrics.metric import ALL_METRICS
+from planner.memory.part import UPDATERS
+from planner.models.part import MODELS
+from planner.parts.calls import SKILLS
 from planner.parts.catalog import OUR_PACKAGE
-from planner.parts.kinds import ALL
+from planner.planning.part import PLANNERS
 from planner.security.enclave import KEYSTORE, is_secured, join_as
 from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
+from sim_bridge.part import BACKENDS
 
+KINDS = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES)
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
 _HABITAT_PYTHON = "PLANNER_HABITAT_PYTHON"
@@ -366,7 +373,7 @@ def extra_requirements() -> dict[str, tuple[str, ...]]:
 
 def _parts() -> Iterable[Finding]:
     """Planners, backends and so on; those of other packages with the package's name."""
-    for kind in ALL:
+    for kind in KINDS:
         usable = kind.usable()
         words = [
             name if (package := kind.package_of(name)) == OUR_PACKAGE else f"{name} ({package})"

@@ -20,7 +20,7 @@ from planner.app.embedded_run import backend_agents, prepare_run, usual_backend
 from planner.app.run import EpisodeRun, RunResult
 from planner.app.run_options import RunOptions
 from planner.grounding.grounder import Binder
-from planner.parts.kinds import BACKENDS, parse_call
+from planner.parts.calls import parse_call
 from planner.planning.partnr.prompts import summary, world_description
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.understanding import Unclear, Understood, understand
@@ -33,7 +33,7 @@ from planner.world.vocabulary import hand_states
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.part import make_backend
+from sim_bridge.part import BACKENDS, make_backend
 
 Observation = dict[str, str]
 

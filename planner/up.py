@@ -22,7 +22,7 @@ from planner.bringup_arguments import (
     option_arguments,
 )
 from planner.environment import ros_environment
-from planner.parts.kinds import PLANNERS
+from planner.planning.part import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.enclave import (
     clear_enclave_override,

@@ -14,7 +14,6 @@ import traceback
 from collections.abc import Callable, Sequence
 
 from planner.parts.check import Finding, Report, Verdict
-from planner.parts.kinds import BACKENDS
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -22,7 +21,7 @@ from sim_bridge.backend import Backend
 from sim_bridge.conformance_checks import acting, driving, episodes, handling, numbers, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.part import make_backend
+from sim_bridge.part import BACKENDS, make_backend
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     *episodes.CHECKS,

@@ -22,7 +22,6 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.parts.kinds import BACKENDS
 from planner.ros import parameters, qos
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
@@ -48,7 +47,7 @@ from sim_bridge.pacing import (
     split_step,
     ticks_in,
 )
-from sim_bridge.part import make_backend
+from sim_bridge.part import BACKENDS, make_backend
 from sim_bridge.people.node import PeopleTopic
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import notice

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.parts.kinds import BACKENDS
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 from planner.world.errors import PlannerError
 from sim_bridge.backend import Backend
@@ -75,6 +75,11 @@ class BackendPart:
     physical_stop: str = "the robot's own emergency stop"
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
+
+
+BACKENDS: Catalog[BackendPart] = Catalog(
+    "backend", "sim_bridge.backends", "BACKENDS", f"{__name__}:BackendPart", INTERFACE
+)
 
 
 # Makes backends by name.

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -176,3 +178,31 @@ def test_what_the_tour_shows_is_where_it_says(path: str, text: str) -> None:
     names = set(re.findall(r"`(\w+)`", text))
     assert names
     assert names - names_in(path) == set()
+
+
+def imported_modules(tree: ast.Module, known: frozenset[str]) -> Iterator[str]:
+    """What a module imports when it is loaded, and for its types only."""
+    for outer in tree.body:
+        for node in [outer, *outer.body] if isinstance(outer, ast.If) else [outer]:
+            if isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                for alias in node.names:
+                    inner = f"{node.module}.{alias.name}"
+                    yield inner if inner in known else node.module
+
+
+def test_no_modules_import_one_another_not_even_for_their_types() -> None:
+    files = [path for top in ("planner", "sim_bridge") for path in (ROOT / top).rglob("*.py")]
+    modules = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in files
+    }
+    known = frozenset(modules)
+    graph = {
+        name: known.intersection(imported_modules(ast.parse(path.read_bytes()), known)) - {name}
+        for name, path in modules.items()
+    }
+    assert sum(map(len, graph.values())) > 1000
+    # Raises CycleError, which names the modules.
+    TopologicalSorter(graph).prepare()

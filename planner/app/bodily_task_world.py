@@ -11,7 +11,7 @@ from planner.app.run_options import RunOptions
 from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld, reference_calls
 from planner.episodes.et_generation.plans import Played
 from planner.episodes.start_state import Moment
-from planner.parts.kinds import BACKENDS, parse_call
+from planner.parts.calls import parse_call
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.session import Event
@@ -25,7 +25,7 @@ from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.graph.backend import GraphBackend
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 # Reference plans of episodes, carried out by skills and bodies over simulated time.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from planner.parts.kinds import BACKENDS
 from planner.world.errors import PlannerError
+from sim_bridge.part import BACKENDS
 
 DEFAULT = "embedded"
 

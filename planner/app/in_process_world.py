@@ -12,15 +12,16 @@ from functools import partial
 from pydantic import JsonValue
 
 from planner.app.run_options import MAX_STEPS, Steps
+from planner.memory.features import ViewEncoder
 from planner.memory.maps.occupancy import CAMERA
 from planner.models.chat import Picture
 from planner.planning.planner import AgentResult, TeamMessage
 from planner.planning.session import Event, OnGoal, Status, ignore_goal
+from planner.skills.attempt import Eye, FloorSource
 from planner.skills.executor import SkillExecutor
-from planner.skills.exploring import Eye, FloorSource, ViewEncoder
+from planner.skills.find_model import FindModel
 from planner.skills.kind import SkillChoice
 from planner.skills.results import Team
-from planner.skills.tools import FindModel
 from planner.world.belief import Belief
 from planner.world.geometry import Pose
 from planner.world.house import House

@@ -12,12 +12,12 @@ from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import End, RunResult, traced
 from planner.app.run_options import RunOptions
 from planner.evaluation.metrics.measure import Measure
-from planner.evaluation.metrics.metric import Kind, Metric, MetricRecord
+from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Metric, MetricRecord
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.models.chat import ChatModel
+from planner.parts.calls import roles_of
 from planner.parts.check import Finding, Report, Verdict, checked
-from planner.parts.kinds import METRICS, roles_of
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.episode import Episode
@@ -191,7 +191,7 @@ def check_metric(name: str, house: House, episode: Episode) -> Report:
     Raises:
         PartError: if there is no such metric, or its record cannot be used.
     """
-    metric = METRICS.get(name)
+    metric = ALL_METRICS.get(name)
 
     def expert(task: Task) -> Planner:
         return make_planner(PlannerChoice("expert"), task, None)

@@ -19,14 +19,15 @@ from planner.evaluation.progress import Mode, Progress, Verdict, feedback
 from planner.evaluation.task import Proposition
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
+from planner.memory.features import ViewEncoder
 from planner.memory.memory import Memory
 from planner.models.caller import ModelCall
 from planner.models.chat import ModelUnavailableError
 from planner.planning.planner import Exchange, Planner, Task
 from planner.planning.session import Ask, Event, OnGoal, Outcome, Session, ignore_goal
-from planner.skills.exploring import FloorSource, ViewEncoder
+from planner.skills.attempt import FloorSource
+from planner.skills.find_model import FindModel
 from planner.skills.kind import SkillChoice
-from planner.skills.tools import FindModel
 from planner.world.belief import Belief
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

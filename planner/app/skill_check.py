@@ -27,11 +27,11 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
+from planner.parts.calls import parse_call
 from planner.parts.check import Finding, Report, Verdict, checked
-from planner.parts.kinds import SKILLS, parse_call
 from planner.planning.planner_inputs import full_belief
 from planner.skills.executor import SkillExecutor
-from planner.skills.part import SkillPart
+from planner.skills.part import SKILLS, SkillPart
 from planner.skills.results import Team
 from planner.world.belief import Belief, BeliefNode, Entity, OperationKind
 from planner.world.episode import Episode

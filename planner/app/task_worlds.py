@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from planner.episodes.et_generation.plans import Played, TaskWorld
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.task import Evaluation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

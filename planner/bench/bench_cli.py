@@ -14,11 +14,10 @@ from planner.app.drawing_backends import add_backend_flags, check_draws
 from planner.app.house_tour import TrueClasses
 from planner.bench.memory_bench import HouseScore, MakeUpdater, Point, as_json, score_house, table
 from planner.houses.generator import recipes
-from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
+from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
 from planner.memory.updater import MemoryUpdater
 from planner.parts.catalog import add_option_flags, read_option_flags
-from planner.parts.kinds import UPDATERS
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House

@@ -36,7 +36,6 @@ from planner.evaluation.predicates import (
     on_top_of,
 )
 from planner.evaluation.scene import RAISED_M, Scene
-from planner.parts.kinds import BACKENDS
 from planner.world.agents import default_bodies
 from planner.world.errors import FileError, PlannerError
 from planner.world.floor_grid import FloorGrid
@@ -49,7 +48,7 @@ from planner.world.vocabulary import AgentKind, EntityKind, Relation
 from sim_bridge.backend import Backend
 from sim_bridge.geometry import GeometrySource, Ray
 from sim_bridge.opening import bare_episode
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 # PARTNR's relations as habitat-lab computes them: by rays through a simulator's geometry.
 #

@@ -25,11 +25,11 @@ from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.episodes.partnr.importing import summary, write_imported
 from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.templates import Movables
-from planner.parts.kinds import BACKENDS
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_bytes, read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
+from sim_bridge.part import BACKENDS
 
 GET = (
     "get HSSD (hssd/hssd-hab, branch partnr) for --scenes, the movable objects "

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 
 INTERFACE = 1
@@ -28,6 +29,11 @@ class SuitePart:
     version: int = 1
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
+
+
+SUITES: Catalog[SuitePart] = Catalog(
+    "suite", "planner.bench.suites", "SUITES", f"{__name__}:SuitePart", INTERFACE
+)
 
 
 def shipped(folder: str) -> list[Path]:

@@ -16,7 +16,7 @@ from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
 from planner.network import confine
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher

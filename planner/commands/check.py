@@ -11,12 +11,13 @@ from planner.app.model_check import check_model
 from planner.app.planner_check import check_metric, check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.manifest import find_suite
-from planner.memory.part import UpdaterModel, UpdaterRequest
+from planner.bench.suite import SUITES
+from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest
 from planner.models.model_choice import ModelChoice, make_model, model_forms
+from planner.models.part import MODELS
 from planner.parts.catalog import add_option_flags, read_option_flags
-from planner.parts.kinds import MODELS, PLANNERS, SUITES, UPDATERS
 from planner.parts.option import read_options
-from planner.planning.part import PlannerChoice
+from planner.planning.part import PLANNERS, PlannerChoice
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode, load_house
 from planner.world.skill import CallError

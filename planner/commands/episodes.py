@@ -88,11 +88,10 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
         PlannerError: if the simulator cannot be used.
     """
     from planner.app.embedded_run import prepare_run, usual_backend
-    from planner.parts.kinds import BACKENDS
     from planner.planning.expert.expert import Expert
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
-    from sim_bridge.part import Drawn, make_backend
+    from sim_bridge.part import BACKENDS, Drawn, make_backend
 
     if backend and not BACKENDS.get(backend).simulated:
         raise PlannerError(f"--backend {backend}: expected a simulator")

@@ -23,14 +23,16 @@ from planner.bench.runs.settings import (
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice, model_forms, part_and_source
+from planner.models.part import MODELS
 from planner.narrator import story
 from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
-from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
+from planner.planning.part import PLANNERS
 from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter
 from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import FileError, PlannerError
 from sim_bridge.opening import open_world
+from sim_bridge.part import BACKENDS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

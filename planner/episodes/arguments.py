@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from planner.episodes.et_generation.categories import Category, HomeSplit, Variant
-from planner.parts.kinds import BACKENDS
+from sim_bridge.part import BACKENDS
 
 # Runs a planner on an episode file; returns why it did not succeed, or "".
 Solve = Callable[[Path], str]

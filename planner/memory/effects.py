@@ -15,7 +15,7 @@ from planner.memory.camera import support_of, surface_point
 from planner.memory.entity_list import EntityList
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import PICKED, PLACED, describe
-from planner.parts.kinds import SKILLS, parse_call
+from planner.parts.calls import SKILLS, parse_call
 from planner.world.belief import Entity, OperationKind
 from planner.world.catalogue import default_catalogue, has_slices
 from planner.world.geometry import Vec3

@@ -57,6 +57,20 @@ class FeatureExtractor(Protocol):
         """(d,) of words; zeros for words without meaning."""
 
 
+class ViewEncoder(Protocol):
+    """An image-text encoder: pictures and words as vectors of one space, of length one."""
+
+    @property
+    def name(self) -> str:
+        """Of the model."""
+
+    def picture(self, image: RgbImage) -> Features:
+        """(d,) of a whole picture, (h, w, 3) uint8."""
+
+    def text(self, words: str) -> Features:
+        """(d,) of words."""
+
+
 class GroundTruthFeatures:
     """A stand-in for tests and for DynaMem-GT: regions by instance ids, one axis a word."""
 

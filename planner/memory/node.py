@@ -12,14 +12,13 @@ from sensor_msgs.msg import JointState
 from planner.memory.effects import report_record
 from planner.memory.maps.occupancy import CAMERA, FloorSurvey, hand_observation
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
-from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
+from planner.memory.part import UPDATERS, MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.run import BACKWARDS_S, Condition, conditions, open_memory, store_path
 from planner.memory.service.node import MemoryPublisher, MemoryServices
 from planner.memory.settings import updater_model
 from planner.memory.sightings import VISIBILITIES, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
 from planner.memory.updater import BackgroundUpdater, MemoryUpdater
-from planner.parts.kinds import UPDATERS
 from planner.ros import parameters, qos
 from planner.ros.camera_input import (
     COLOUR,

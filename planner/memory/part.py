@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from planner.memory.operations import CoordinateFrame
 from planner.models.caller import OnCall, ignore_call
-from planner.parts.kinds import UPDATERS
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option, OptionValue
 from planner.world.errors import PlannerError
 
@@ -140,6 +140,11 @@ class UpdaterPart:
     def adds_truth(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether it reads them beside the colours of pictures."""
         return options.get(self.truth_option) is True
+
+
+UPDATERS: Catalog[UpdaterPart] = Catalog(
+    "memory updater", "planner.memory.updaters", "UPDATERS", f"{__name__}:UpdaterPart", INTERFACE
+)
 
 
 def load_updater(request: UpdaterRequest) -> MakeUpdater:

@@ -21,9 +21,8 @@ from planner.models.chat import (
     Role,
     WrappedModel,
 )
-from planner.models.part import ModelPart, ModelRequest
+from planner.models.part import MODELS, ModelPart, ModelRequest
 from planner.models.recorded import RecordingModel
-from planner.parts.kinds import MODELS
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel, read_model

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from planner.models.chat import ChatModel
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option, OptionError, OptionValue
 
 INTERFACE = 1
@@ -89,6 +90,9 @@ class ModelPart:
     interface: int = INTERFACE
 
 
+MODELS: Catalog[ModelPart] = Catalog(
+    "model", "planner.models.models", "MODELS", f"{__name__}:ModelPart", INTERFACE
+)
 TEMPERATURE = Option(
     "temperature",
     0.0,

@@ -27,7 +27,7 @@ from planner.houses.marks import Move, Point
 from planner.narrator import story
 from planner.narrator.live.node import StorySubscriber
 from planner.narrator.picture import AgentPaths, Moment, draw_run, save
-from planner.parts.kinds import acted_as, parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.camera_input import FrameTree
 from planner.ros.conversions import map_record, rgb_array

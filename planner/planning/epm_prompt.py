@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.skill import SkillName

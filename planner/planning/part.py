@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel
 from planner.models.replies.turn import Naming
-from planner.parts.kinds import PLANNERS
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option, OptionError, OptionValue, read_options
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.planner_model import Axes, DialogueOptions
@@ -168,6 +168,11 @@ class PlannerPart:
     def lacking(self, options: Mapping[str, OptionValue]) -> str:
         """The first option without which no planner can be made, and that is empty; "" = none."""
         return next((name for name in self.needs_options if not options.get(name)), "")
+
+
+PLANNERS: Catalog[PlannerPart] = Catalog(
+    "planner", "planner.planning.planners", "PLANNERS", f"{__name__}:PlannerPart", INTERFACE
+)
 
 
 def needs_model(name: str) -> str:

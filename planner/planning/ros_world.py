@@ -11,7 +11,7 @@ from typing import Protocol
 from pydantic import JsonValue
 
 from planner.models.chat import Picture
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.planning.planner import AgentResult, TeamMessage, no_picture
 from planner.planning.session import Event, OnGoal, Status, ignore_goal
 from planner.world.belief import Belief, BeliefNode

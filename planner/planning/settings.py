@@ -8,8 +8,7 @@ from typing import Any
 
 from planner.models.ledger import Account, Prices
 from planner.models.model_choice import ModelChoice, RetryingModel, make_model, model_forms
-from planner.parts.kinds import PLANNERS
-from planner.planning.part import PlannerChoice
+from planner.planning.part import PLANNERS, PlannerChoice
 from planner.planning.planner_model import (
     Axes,
     Control,

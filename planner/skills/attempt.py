@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from planner.parts.calls import SkillRecord
 from planner.skills.ground import CLOSE_M, Ground, Stand, gap_m
 from planner.skills.results import RefusalError, Team
 from planner.world.agents import CameraMount, default_bodies
 from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, Source
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import Furniture, House
-from planner.world.observation import Observation
+from planner.world.observation import Observation, RgbImage
 from planner.world.primitive import (
     Capabilities,
     Primitive,
@@ -36,10 +37,9 @@ from planner.world.vocabulary import (
 )
 
 if TYPE_CHECKING:
-    from planner.skills.exploring import Eye, FloorSource
-    from planner.skills.kind import Mover
-    from planner.skills.part import SkillPart
-    from planner.skills.tools import FindModel
+    from planner.memory.features import ViewEncoder
+    from planner.skills.find_model import FindModel
+    from planner.world.floor_map import FloorMap
 
 
 # Options of the skills: gates, retries, times (docs/skills.md lists them).
@@ -182,6 +182,35 @@ class TookTooLongError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class Eye:
+    """What exploring looks with.
+
+    Attributes:
+        encoder: of pictures and words.
+        picture: the newest picture of an agent's hand camera; None if there is none.
+    """
+
+    encoder: ViewEncoder
+    picture: Callable[[str], RgbImage | None]
+
+
+# The newest map that the robots have built; None before the first picture.
+FloorSource: TypeAlias = "Callable[[], FloorMap | None]"
+
+
+class Mover(Protocol):
+    """Carries out primitives for the skills of one agent."""
+
+    def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
+        """Carries out one primitive, or does in its place what this kind does.
+
+        Raises:
+            CanceledError: if the call was canceled.
+            TookTooLongError: if the call timed out.
+        """
+
+
+@dataclass(frozen=True, slots=True)
 class Scene:
     """What all calls of one agent share."""
 
@@ -221,7 +250,7 @@ class Attempt:
 
     scene: Scene
     call: SkillCall
-    part: SkillPart
+    part: SkillRecord
     started_s: float
     deadline_s: float
     points: tuple[Vec3, ...] | None = None

@@ -10,22 +10,24 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from planner.parts.kinds import SKILLS, parse_call
+from planner.parts.calls import parse_call
 from planner.skills.attempt import (
     Attempt,
     CanceledError,
+    Eye,
+    FloorSource,
     PrimitivePort,
     Routine,
     Scene,
     SkillOptions,
     TookTooLongError,
 )
-from planner.skills.exploring import Eye, FloorSource
+from planner.skills.find_model import FindModel
 from planner.skills.ground import Ground, ground_of
 from planner.skills.kind import SkillChoice, make_mover
-from planner.skills.preconditions import check
+from planner.skills.part import SKILLS
+from planner.skills.preconditions import grounded
 from planner.skills.results import Action, RefusalError, Team, canceled, timed_out
-from planner.skills.tools import FindModel
 from planner.world.belief import Belief
 from planner.world.floor_map import FloorMap
 from planner.world.geometry import Vec3
@@ -185,7 +187,10 @@ class SkillExecutor:
         if not part.is_query:
             self._scene.team.began(Action(self.agent, parsed, now_s))
         try:
-            self._routine = part.routine(attempt, check(attempt))
+            arguments = grounded(attempt)
+            for precondition in part.preconditions:
+                precondition(attempt, arguments)
+            self._routine = part.routine(attempt, arguments)
         except RefusalError as refusal:
             self._end(attempt.refused(refusal))
         else:

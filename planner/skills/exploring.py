@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias, TypeVar
+from typing import TypeVar
 
-from planner.memory.features import Features, SigLipFeatures
+from planner.memory.features import Features, SigLipFeatures, ViewEncoder
 from planner.memory.maps.frontiers import Frontier, FrontierSearch, Stance, best_way, straight_ways
-from planner.skills.attempt import Attempt, Motion, Routine
+from planner.skills.attempt import Attempt, Eye, FloorSource, Motion, Routine
 from planner.skills.llamar_actions import face, step
 from planner.skills.moving import look
 from planner.skills.preconditions import Arguments
@@ -18,36 +18,8 @@ from planner.skills.results import RefusalError, failure
 from planner.world.errors import PlannerError
 from planner.world.floor_map import UNKNOWN, FloorMap
 from planner.world.geometry import Heading, Pose, Vec3, heading_of, wrap_angle_rad
-from planner.world.observation import RgbImage
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import SkillCode
-
-
-class ViewEncoder(Protocol):
-    """An image-text encoder: pictures and words as vectors of one space, of length one."""
-
-    @property
-    def name(self) -> str:
-        """Of the model."""
-
-    def picture(self, image: RgbImage) -> Features:
-        """(d,) of a whole picture, (h, w, 3) uint8."""
-
-    def text(self, words: str) -> Features:
-        """(d,) of words."""
-
-
-@dataclass(frozen=True, slots=True)
-class Eye:
-    """What exploring looks with.
-
-    Attributes:
-        encoder: of pictures and words.
-        picture: the newest picture of an agent's hand camera; None if there is none.
-    """
-
-    encoder: ViewEncoder
-    picture: Callable[[str], RgbImage | None]
 
 
 def load_view_encoder(folder: str) -> ViewEncoder | None:
@@ -197,9 +169,6 @@ def _compared(ask: Callable[[], ResultT]) -> ResultT:
 #
 # The map is the one that the memory builds from depth images. The body gets only straight legs over
 # floor that this map shows as free.
-
-# The newest map that the robots have built; None before the first picture.
-FloorSource: TypeAlias = Callable[[], FloorMap | None]
 
 # All around, far and near: the camera does not see the floor next to the body without looking down.
 _SEED_VIEWS_RAD = tuple(

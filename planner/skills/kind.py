@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from planner.world.primitive import (
 from planner.world.vocabulary import AgentKind
 
 if TYPE_CHECKING:
-    from planner.skills.attempt import Attempt, Motion
+    from planner.skills.attempt import Attempt, Motion, Mover
     from planner.skills.policy.policy_file import PolicyFile
 
 
@@ -154,18 +154,6 @@ class SkillChoice:
             tuple(self.policies())
 
 
-class Mover(Protocol):
-    """Carries out primitives for the skills of one agent."""
-
-    def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
-        """Carries out one primitive, or does in its place what this kind does.
-
-        Raises:
-            CanceledError: if the call was canceled.
-            TookTooLongError: if the call timed out.
-        """
-
-
 def make_mover(choice: SkillChoice, agent: str, capabilities: Capabilities) -> Mover | None:
     """The mover of one agent; None where the world's own primitives are used as they are.
 
@@ -225,7 +213,7 @@ class NoisyPrimitives:
         self._rng = np.random.default_rng([seed, zlib.crc32(agent.encode())])
 
     def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
-        """See `planner.skills.kind.Mover`."""
+        """See `planner.skills.attempt.Mover`."""
         name, model, rng = primitive.name, self._model, self._rng
         # Drawn each time, so that a failure does not depend on those before.
         chance = float(rng.random())

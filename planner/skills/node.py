@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from nav_msgs.msg import OccupancyGrid
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
 
+from planner.memory.features import ViewEncoder
 from planner.models.model_choice import ModelChoice, make_model
-from planner.parts.kinds import SKILLS
 from planner.ros import parameters, qos
 from planner.ros.camera_input import NewestPictures
 from planner.ros.conversions import map_record
@@ -24,13 +24,14 @@ from planner.ros.primitives import Patience, PrimitiveClient
 from planner.ros.skill_client import report_message
 from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
-from planner.skills.attempt import SkillOptions
+from planner.skills.attempt import Eye, SkillOptions
 from planner.skills.executor import SkillExecutor
-from planner.skills.exploring import Eye, ViewEncoder, load_view_encoder
+from planner.skills.exploring import load_view_encoder
+from planner.skills.find_model import DEADLINE_S, FindModel
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
+from planner.skills.part import SKILLS
 from planner.skills.results import Team
 from planner.skills.service.node import SkillServer
-from planner.skills.tools import DEADLINE_S, FindModel
 from planner.world import topics
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief

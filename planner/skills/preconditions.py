@@ -13,7 +13,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
 from planner.world.receptacle import holds_things, part_by_word, parts_beside
-from planner.world.skill import Role, SkillCode
+from planner.world.skill import ENTITY_ROLES, Role, SkillCode
 from planner.world.vocabulary import EntityKind, Relation
 
 # Grounds the words of a call to entities and points (EPM-2.6, PARTNR-6.1).
@@ -190,18 +190,6 @@ def _a(word: str) -> str:
 
 NEXT_TO = "next_to"
 
-ENTITY_ROLES = frozenset(
-    {
-        Role.OBJECT,
-        Role.FURNITURE,
-        Role.RECEPTACLE,
-        Role.ROOM,
-        Role.OBJECT_OR_FURNITURE,
-        Role.TARGET,
-        Role.REFERENCE,
-    }
-)
-
 _RELATIONS = {"on": Relation.ON, "within": Relation.WITHIN}
 
 
@@ -226,11 +214,11 @@ class Arguments:
     entities: tuple[Target, ...] = ()
 
 
-def check(attempt: Attempt) -> Arguments:
+def grounded(attempt: Attempt) -> Arguments:
     """The call's arguments, grounded.
 
     Raises:
-        RefusalError: with the first precondition that does not hold.
+        RefusalError: with the first that the body or an argument does not satisfy.
     """
     call, part, capabilities = attempt.call, attempt.part, attempt.scene.capabilities
     if not part.abilities <= capabilities.primitives:
@@ -242,8 +230,6 @@ def check(attempt: Attempt) -> Arguments:
     arguments = _read(attempt)
     if part.affordance is not None and arguments.target is not None:
         _check_affordance(attempt, arguments.target, part.affordance)
-    for precondition in part.preconditions:
-        precondition(attempt, arguments)
     return arguments
 
 

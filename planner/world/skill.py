@@ -14,7 +14,7 @@ FAILURE_PREFIX = "Unexpected failure! - "
 
 
 class SkillName(StrEnum):
-    """The skills of the papers; installed ones are in `planner.parts.kinds.SKILLS`."""
+    """The skills of the papers; installed ones are in `planner.parts.calls.SKILLS`."""
 
     NAVIGATE = "Navigate"
     EXPLORE = "Explore"
@@ -52,6 +52,17 @@ class Role(StrEnum):
     TEXT = "text"
 
 
+ENTITY_ROLES = frozenset(
+    {
+        Role.OBJECT,
+        Role.FURNITURE,
+        Role.RECEPTACLE,
+        Role.ROOM,
+        Role.OBJECT_OR_FURNITURE,
+        Role.TARGET,
+        Role.REFERENCE,
+    }
+)
 PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.RECEPTACLE, Role.CONSTRAINT, Role.REFERENCE)
 
 

@@ -28,10 +28,9 @@ from planner.app.run_options import RunOptions
 from planner.models.chat import ChatModel
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn import END_OF_TURN
-from planner.parts.kinds import PLANNERS
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_store import ProgramRecord, RecordKind
-from planner.planning.part import PlannerChoice, make_planner
+from planner.planning.part import PLANNERS, PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.programs.program import default_vocabulary
 from planner.planning.session import Event

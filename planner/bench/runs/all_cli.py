@@ -24,12 +24,12 @@ from planner.command_line import aligned
 from planner.episodes.episode_file import write_text
 from planner.evaluation.statistics import wilson
 from planner.models.model_choice import absolute, part_and_source
-from planner.models.part import ModelPart
-from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
+from planner.models.part import MODELS, ModelPart
 from planner.parts.option import Option, OptionValue, read_options
-from planner.planning.part import PlannerPart
+from planner.planning.part import PLANNERS, PlannerPart
 from planner.planning.planner_model import Privilege
 from planner.world.errors import PlannerError, did_you_mean
+from sim_bridge.part import BACKENDS
 
 # What `planner bench table all` compares: every planner, with each model that can answer it.
 

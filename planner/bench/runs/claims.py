@@ -11,11 +11,11 @@ from pathlib import Path
 from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.table import estimated, number, tasks_of
+from planner.bench.suite import SUITES
 from planner.command_line import aligned
 from planner.evaluation import statistics
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
-from planner.parts.kinds import SUITES
 from planner.planning.planner_model import Control
 from planner.world.errors import PlannerError
 

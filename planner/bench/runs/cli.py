@@ -11,8 +11,8 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from planner.bench.suite import SUITES
 from planner.command_line import CommandParser
-from planner.parts.kinds import SUITES
 
 _RUN = "planner.bench.runs.run_cli"
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.table import estimated, tasks_of
+from planner.bench.suite import SUITES
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
-from planner.parts.kinds import SUITES
 from planner.parts.option import OptionValue
 from planner.world.errors import PlannerError
 

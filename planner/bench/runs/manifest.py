@@ -19,8 +19,8 @@ from typing import Literal
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.table import summarise, summary_lines
+from planner.bench.suite import SUITES
 from planner.episodes.episode_file import episodes_in, opened, write_text
-from planner.parts.kinds import SUITES
 from planner.planning.learned.tokens import check_classes, names_any, read_tokens
 from planner.world.episode import MAX_SEED, Episode
 from planner.world.errors import FileError, PlannerError, did_you_mean

@@ -23,12 +23,14 @@ from planner.bench.runs.solved import check_store
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
 from planner.models.model_choice import absolute, model_forms, part_and_source
+from planner.models.part import MODELS
 from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
-from planner.parts.kinds import BACKENDS, MODELS, PLANNERS
 from planner.parts.option import OptionValue
+from planner.planning.part import PLANNERS
 from planner.planning.planner_model import Control, MemorySource
 from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import PlannerError
+from sim_bridge.part import BACKENDS
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
 

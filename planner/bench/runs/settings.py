@@ -12,13 +12,12 @@ from pydantic import Field, model_validator
 
 from planner.app.embedded_run import usual_backend
 from planner.evaluation.progress import Mode
-from planner.memory.part import UpdaterPart
+from planner.memory.part import UPDATERS, UpdaterPart
 from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice
 from planner.parts.catalog import add_option_flags, read_option_flags
-from planner.parts.kinds import BACKENDS, PLANNERS, UPDATERS
 from planner.parts.option import OptionValue, read_options
-from planner.planning.part import PlannerChoice, PlannerPart, needs_model
+from planner.planning.part import PLANNERS, PlannerChoice, PlannerPart, needs_model
 from planner.planning.planner_model import (
     Axes,
     Control,
@@ -32,7 +31,7 @@ from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
 from sim_bridge.backend import Backend
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]

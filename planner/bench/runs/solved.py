@@ -16,7 +16,7 @@ from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker
 from planner.models.recorded import Dialogue, Turn, dialogue_path, read_dialogue
 from planner.models.replies.turn import END_OF_TURN
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.partnr.prompts import ACTIONS, TEAM_ACTIONS
 from planner.planning.partnr.react import NAME as FINETUNED
 from planner.planning.planner_model import world_of

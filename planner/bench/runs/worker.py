@@ -37,7 +37,6 @@ from planner.models.caller import ModelCall
 from planner.models.chat import ChatModel, ModelUnavailableError
 from planner.models.ledger import Account, LedgerModel
 from planner.models.recorded import DialogueWriter, HeadLine
-from planner.parts.kinds import BACKENDS
 from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
 from planner.training.traces.record import Provenance, TraceRecorder
@@ -48,6 +47,7 @@ from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Backend
 from sim_bridge.geometry import DrawsModels
+from sim_bridge.part import BACKENDS
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import JsonValue
 from planner.episodes.et_generation.house_facts import HouseFacts
 from planner.episodes.et_generation.idea import Idea, Link
 from planner.episodes.et_plan.judged import evaluation_of_triples
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.episode import Episode, Prior
 from planner.world.errors import FileError
 from planner.world.house import House

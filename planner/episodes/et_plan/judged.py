@@ -21,7 +21,7 @@ from planner.episodes.et_plan.file import (
 )
 from planner.episodes.lint.goal import task_types
 from planner.evaluation.language import read_evaluation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.episode import ROBOT, AgentPlacement, Criteria, Episode, FurnitureChange, Source
 from planner.world.errors import FileError, from_validation
 from planner.world.graph_file import word_of

@@ -11,7 +11,7 @@ from planner.evaluation.entity_checks import EntityFacts
 from planner.evaluation.predicates import holds
 from planner.evaluation.scene import Scene
 from planner.evaluation.task import Evaluation, Predicate, Proposition
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.catalogue import sliced_from
 from planner.world.episode import ROBOT, Act, Checklist, Criteria, Subtask, Triple
 from planner.world.skill import CallError, SkillName

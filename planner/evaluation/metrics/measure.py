@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import CallLine, EpisodeTrace
-from planner.parts.kinds import acted_as, parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.states import default_state_skills
 from planner.world.vocabulary import AgentKind, floor_name

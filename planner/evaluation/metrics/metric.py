@@ -11,6 +11,7 @@ from planner.evaluation import statistics
 from planner.evaluation.metrics.measure import Measure
 from planner.evaluation.statistics import Estimate
 from planner.evaluation.trace import EpisodeTrace
+from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 
 INTERFACE = 1
@@ -99,6 +100,16 @@ class PooledMetric:
 
 
 MetricRecord = Metric | PooledMetric
+
+# `METRICS` is each module's own mapping of this package.
+ALL_METRICS: Catalog[MetricRecord] = Catalog(
+    "metric",
+    "planner.evaluation.metrics",
+    "METRICS",
+    f"{__name__}:MetricRecord",
+    INTERFACE,
+    keep_order=True,
+)
 
 
 def by_name(*metrics: MetricRecord) -> Mapping[str, MetricRecord]:

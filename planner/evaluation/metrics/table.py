@@ -7,10 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.evaluation import statistics
-from planner.evaluation.metrics.metric import Kind, Metric, MetricRecord
+from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Metric, MetricRecord
 from planner.evaluation.statistics import Comparison, Estimate
 from planner.evaluation.trace import EpisodeTrace
-from planner.parts import kinds
 from planner.world.errors import PlannerError
 
 _PAPERS = ("PARTNR", "EPM", "LLaMAR", "ET-Plan-Bench", "TEACh")
@@ -18,7 +17,7 @@ _PAPERS = ("PARTNR", "EPM", "LLaMAR", "ET-Plan-Bench", "TEACh")
 
 def metrics() -> Mapping[str, MetricRecord]:
     """All usable metrics by name, PARTNR's first."""
-    usable = kinds.METRICS.usable()
+    usable = ALL_METRICS.usable()
     return dict(sorted(usable.items(), key=lambda item: _order(item[1])))
 
 

@@ -9,7 +9,7 @@ from enum import StrEnum
 from functools import cached_property, lru_cache
 
 from planner.models.gbnf import Grammar, quoted, read_grammar
-from planner.parts.kinds import parse_call, roles_of, takes_text
+from planner.parts.calls import parse_call, roles_of, takes_text
 from planner.world.belief import Belief, BeliefNode
 from planner.world.receptacle import holds_things
 from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.et_agent.known import Calls, SpentError, Walk
 from planner.planning.et_agent.ranker import (
     Errand,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
 from planner.planning.expert.job import Job, Loads, Steps, Work
 from planner.planning.expert.notes import Look, Notes

@@ -18,9 +18,9 @@ from typing import Annotated, Literal, Protocol
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from planner.memory.features import Features
+from planner.memory.features import Features, ViewEncoder
 from planner.planning.programs.program import Method
-from planner.skills.exploring import ViewEncoder, load_view_encoder
+from planner.skills.exploring import load_view_encoder
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel, read_model
 from planner.world.observation import RgbImage

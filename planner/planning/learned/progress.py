@@ -11,7 +11,7 @@ from functools import lru_cache
 import numpy as np
 
 from planner.memory.wording import read_description
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.learned.network import MARKS, Array, Grounded, Named, Reading, ground, match
 from planner.planning.learned.tokens import Token
 from planner.world.catalogue import default_catalogue

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from planner.models.replies.turn import is_speakable
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.planning.epm_prompt import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities

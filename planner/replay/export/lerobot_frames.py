@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.parts.kinds import SKILLS, parse_call, roles_of
+from planner.parts.calls import SKILLS, parse_call, roles_of
 from planner.replay.export.source import Received, Source, Steps, Story
 from planner.world.errors import FileError
 from planner.world.geometry import IDENTITY, Pose, wrap_angle_rad

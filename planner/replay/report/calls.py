@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.parts.kinds import acted_as, parse_call
+from planner.parts.calls import acted_as, parse_call
 from planner.replay.report.document import (
     AgentWork,
     Call,

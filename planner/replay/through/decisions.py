@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planner.models.chat import ChatModel, Completion, ModelError, Request, WrappedModel, cut_at
 from planner.models.replies.turn import THOUGHT, Naming, agent_label, word_of
-from planner.parts.kinds import parse_call, takes_text
+from planner.parts.calls import parse_call, takes_text
 from planner.planning.part import PlannerChoice
 from planner.planning.planner import AgentResult, Context
 from planner.planning.planner_model import Control

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from planner.memory.memory import Memory
-from planner.memory.part import MakeUpdater, UpdaterRequest, load_updater
+from planner.memory.part import UPDATERS, MakeUpdater, UpdaterRequest, load_updater
 from planner.memory.scores import TrueThings, true_things
 from planner.memory.sightings import VISIBILITIES, StillWorld
 from planner.memory.updater import Counting, MemoryUpdater
-from planner.parts.kinds import UPDATERS
 from planner.parts.option import read_options
 from planner.replay.states import STATES
 from planner.replay.through.belief_history import Exposure, Exposures, History, LiveList, Observer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from planner.memory.scores import DEFAULT_DISTANCE_M
-from planner.parts.kinds import takes_text
+from planner.parts.calls import takes_text
 from planner.replay.through.planning import Counterfactual, CounterfactualWork, canonical_call
 from planner.replay.through.request import Findings, plain, share
 from planner.world.belief import Belief, BeliefNode

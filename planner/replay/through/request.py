@@ -16,12 +16,11 @@ from pydantic import JsonValue
 from planner.evaluation.progress import Mode
 from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
-from planner.memory.part import UpdaterModel
+from planner.memory.part import UPDATERS, UpdaterModel
 from planner.memory.sightings import VISIBILITIES
 from planner.models.model_choice import ModelChoice
-from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.parts.option import Option, OptionValue
-from planner.planning.part import PlannerChoice
+from planner.planning.part import PLANNERS, PlannerChoice
 from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource
 from planner.world.errors import FileError, PlannerError
 

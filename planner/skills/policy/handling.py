@@ -286,7 +286,7 @@ class LearnedManipulation:
         self._limits = capabilities.drive
 
     def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
-        """See `planner.skills.kind.Mover`."""
+        """See `planner.skills.attempt.Mover`."""
         if primitive.name not in HANDLING or primitive.frame != "map":
             return (yield from attempt.carry_out(primitive, phase))
         reached = yield from self._reach(attempt, primitive, phase)

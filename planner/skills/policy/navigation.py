@@ -48,8 +48,7 @@ from planner.world.primitive import (
 from planner.world.vocabulary import EntityKind
 
 if TYPE_CHECKING:
-    from planner.skills.attempt import Attempt, Motion
-    from planner.skills.kind import Mover
+    from planner.skills.attempt import Attempt, Motion, Mover
     from planner.world.belief import BeliefNode
 
 
@@ -199,7 +198,7 @@ class LearnedNavigation:
         self._limits = capabilities.drive
 
     def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
-        """See `planner.skills.kind.Mover`."""
+        """See `planner.skills.attempt.Mover`."""
         if primitive.name != PrimitiveName.NAVIGATE or primitive.frame != "map":
             return (yield from attempt.carry_out(primitive, phase))
         goal_m = goal_of(attempt, primitive.target_m)
@@ -347,7 +346,7 @@ class LearnedMover:
                 self._movers[PrimitiveName.NAVIGATE] = walking
 
     def carry_out(self, attempt: Attempt, primitive: Primitive, phase: str) -> Motion:
-        """See `planner.skills.kind.Mover`."""
+        """See `planner.skills.attempt.Mover`."""
         mover = self._movers.get(primitive.name)
         if mover is None:
             return (yield from attempt.carry_out(primitive, phase))

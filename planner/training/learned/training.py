@@ -18,7 +18,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.learned.chooser import (
     PlannerModel,
     chooser_shapes,

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.evaluation.trace import EpisodeTrace
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_inputs import DeltaLog
 from planner.replay.bag import Bag, files_of

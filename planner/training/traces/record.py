@@ -19,7 +19,7 @@ from pydantic import (
 
 from planner.models.chat import Message, Speaker
 from planner.models.replies.turn import END_OF_TURN
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.epm_prompt import (
     SYSTEM,
     entity_line,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.training.traces.demonstrator import ExplorationRule
 from planner.training.traces.record import Trace, TraceTurn
 from planner.world.catalogue import default_catalogue

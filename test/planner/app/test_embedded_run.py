@@ -17,11 +17,10 @@ from planner.bench.runs.settings import RunSettings
 from planner.cli import main
 from planner.episodes.episode_file import write_episode
 from planner.evaluation.predicates import Variant
-from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+from planner.memory.part import UPDATERS, MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.memory.privileged import PrivilegedUpdater
-from planner.parts.kinds import PLANNERS, UPDATERS
 from planner.planning.expert.expert import Expert
-from planner.planning.part import PlannerChoice, make_planner
+from planner.planning.part import PLANNERS, PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError

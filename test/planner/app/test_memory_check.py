@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import pytest
 
 from planner.app.memory_check import check_memory
-from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
+from planner.memory.part import UPDATERS, MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.memory.updater import Operation
-from planner.parts.kinds import UPDATERS
 from planner.world.belief import Entity, OperationKind
 from planner.world.house_checks import load_house
 from planner.world.observation import Observation

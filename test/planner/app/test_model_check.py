@@ -10,9 +10,8 @@ from planner import cli
 from planner.app.model_check import check_model
 from planner.models.chat import ChatModel, Completion, Request, Usage
 from planner.models.model_choice import ModelChoice
-from planner.models.part import ModelPart, ModelRequest
+from planner.models.part import MODELS, ModelPart, ModelRequest
 from planner.parts.check import Verdict
-from planner.parts.kinds import MODELS
 from planner.world.errors import PlannerError
 
 

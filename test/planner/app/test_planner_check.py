@@ -9,9 +9,8 @@ import pytest
 from planner import cli
 from planner.app.planner_check import check_metric
 from planner.evaluation.metrics.measure import Measure
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Metric
 from planner.evaluation.trace import EpisodeTrace
-from planner.parts.kinds import METRICS
 from planner.world.house_checks import load_episode
 
 
@@ -51,7 +50,7 @@ def _broken(trace: EpisodeTrace) -> Measure:
 @pytest.mark.slow
 def test_what_breaks_promises_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     metric = Metric("other", "nobody", Kind.SHARE, _broken)
-    monkeypatch.setattr(METRICS, "get", lambda _name: metric)
+    monkeypatch.setattr(ALL_METRICS, "get", lambda _name: metric)
     episode, house = load_episode("night_light_0")
     assert set(check_metric("broken", house, episode).failed) == {
         "is_named_as_asked_for",

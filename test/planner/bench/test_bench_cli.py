@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.bench.bench_cli import line_colours
-from planner.parts.kinds import UPDATERS
+from planner.memory.part import UPDATERS
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 6, 7, 12, 30])

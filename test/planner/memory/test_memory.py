@@ -10,7 +10,7 @@ from memory_samples import layout_of
 from planner.memory.camera import surface_point
 from planner.memory.memory import EditError, Memory
 from planner.memory.updater import Facts, Operation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import OperationKind, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Pose

@@ -9,7 +9,7 @@ from random_cases import random_cases
 from planner.memory.effects import effects
 from planner.memory.entity_list import EntityList, Provenance
 from planner.memory.updater import Facts, Operation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import OperationKind, Source
 from planner.world.geometry import Vec3
 from planner.world.skill import SkillCode, SkillResult

@@ -23,7 +23,7 @@ from planner.memory.operations import (
 )
 from planner.memory.run import open_memory
 from planner.memory.updater import Operation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind, Source
 from planner.world.skill import SkillResult
 from planner.world.vocabulary import Relation

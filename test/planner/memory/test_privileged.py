@@ -25,7 +25,7 @@ from planner.memory.sightings import (
     Visibility,
     sightings_of_images,
 )
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import Source
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose

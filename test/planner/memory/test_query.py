@@ -14,7 +14,7 @@ from planner.memory.index import EntityIndex
 from planner.memory.memory import Memory
 from planner.memory.query import BY_WORDS, QuestionKind, SimilaritySearch, ask, structured
 from planner.memory.updater import Facts, Operation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind
 from planner.world.embedding import Vectors
 from planner.world.skill import SkillResult

@@ -19,7 +19,7 @@ from planner.memory.room_labels import KEY, LABELS, RoomLabels
 from planner.models.caller import BlockingLoop, Caller, ModelCall
 from planner.models.chat import ChatModel, Fault, Message, ModelError, Role
 from planner.models.teacher import ScriptedModel, Skill, Teacher
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.partnr.prompts import world_description
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose

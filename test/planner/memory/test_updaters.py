@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 from memory_samples import layout_of
 
-from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
-from planner.parts.kinds import UPDATERS
+from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
 from planner.world.errors import PlannerError
 
 BASELINES = ("voxels-plain", "voxels-room", "voxels-room-time-only", "object-graph")

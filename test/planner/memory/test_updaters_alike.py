@@ -26,7 +26,7 @@ from planner.memory.vlm import VlmUpdater
 from planner.memory.voxel import VoxelForm, VoxelMap, VoxelUpdater
 from planner.memory.wording import words_of
 from planner.models.chat import Completion, Request
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind, Source
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Pose, Vec3

@@ -11,7 +11,7 @@ from planner.memory.features import GroundTruthFeatures, ObjectGraph
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Facts, Operation
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.partnr.prompts import summary, world_description
 from planner.world.belief import OperationKind
 from planner.world.furnishing import look_of_piece

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.models.chat import Role
-from planner.parts.kinds import MODELS
+from planner.models.part import MODELS
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "language_models.md").read_text(encoding="utf-8")

@@ -13,8 +13,7 @@ from planner.models.chat import Completion, Message, ModelError, Request, Speake
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.recorded import RecordedModel, RecordingModel
 from planner.models.teacher import ScriptedModel
-from planner.parts.kinds import PLANNERS
-from planner.planning.part import PlannerChoice, make_planner, needs_model
+from planner.planning.part import PLANNERS, PlannerChoice, make_planner, needs_model
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError
 

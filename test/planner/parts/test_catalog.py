@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from planner.doctor import KINDS
 from planner.parts.catalog import Catalog, PartError
-from planner.parts.kinds import ALL, BACKENDS, PLANNERS
-from planner.planning.part import PlannerPart
+from planner.planning.part import PLANNERS, PlannerPart
+from sim_bridge.part import BACKENDS
 
 GOOD = """
 from planner.planning.part import PlannerPart
@@ -45,7 +46,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no
 
 
 def test_every_part_of_this_project_can_be_used() -> None:
-    for kind in ALL:
+    for kind in KINDS:
         assert kind.problems() == ()
         assert {kind.package_of(name) for name in kind.names()} == {"planner"}
     assert set(PLANNERS.names()) >= {"expert", "react", "partnr_rag"}
@@ -113,7 +114,7 @@ def test_two_parts_of_one_name_are_reported_and_the_first_stays(install) -> None
 def test_every_number_of_an_option_has_a_range() -> None:
     unbounded = [
         (part, option.name)
-        for kind in ALL
+        for kind in KINDS
         for part in kind.names()
         for option in getattr(kind.get(part), "options", ())
         if type(option.default) in (int, float) and None in (option.min_value, option.max_value)

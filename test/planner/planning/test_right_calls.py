@@ -11,7 +11,7 @@ from planning_toys import ToyWorld, play, prop, task_of
 from planner.models.chat import Fault
 from planner.models.replies.turn import Naming
 from planner.models.teacher import Skill, Teacher
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner_model import Axes, Control
 from planner.planning.right_calls import DONE, faulty_calls, written_for_all

@@ -15,7 +15,7 @@ from planning_toys import Outcome, ToyWorld, capabilities, play
 from planner.models.caller import ModelCall
 from planner.models.chat import Message
 from planner.models.teacher import ScriptedModel
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Exchange, Planner, Task
 from planner.planning.planner_model import (

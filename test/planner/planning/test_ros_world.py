@@ -11,7 +11,7 @@ from planning_toys import prop
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run_options import RunOptions
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning import ros_world
 from planner.planning.planner import (
     MAX_CHARACTERS,

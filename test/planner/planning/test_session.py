@@ -11,7 +11,7 @@ from planning_toys import ToyWorld, capabilities, prop, task_of
 
 from planner.models.chat import ModelError
 from planner.models.teacher import ScriptedModel
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.dialogues import limit_reached, make_react
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import (

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from planning_toys import capabilities
 
 from planner.models.teacher import ScriptedModel
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Context, Task
 from planner.planning.planner_model import TOKEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.skills.attempt import SkillOptions
 from planner.world.skill import SkillCode, SkillName
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 from skill_world import DT_S, World
 
-from planner.parts.kinds import SKILLS
+from planner.parts.calls import SKILLS
 from planner.world.episode import Episode
 from planner.world.skill import SkillCode
 

@@ -12,7 +12,7 @@ from skill_world import DT_S, World
 from planner.app.in_process_world import BackendPort
 from planner.evaluation.predicates import is_next_to
 from planner.evaluation.scene import Scene
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.skills.attempt import SkillOptions
 from planner.world.episode import Episode
 from planner.world.house import House

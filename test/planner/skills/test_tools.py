@@ -18,7 +18,8 @@ from planner.models.caller import ModelCall
 from planner.models.chat import Role
 from planner.models.model_choice import ModelChoice, make_model
 from planner.skills.executor import SkillExecutor
-from planner.skills.tools import FindModel, find_objects, find_receptacles, find_rooms
+from planner.skills.find_model import FindModel
+from planner.skills.tools import find_objects, find_receptacles, find_rooms
 from planner.world.belief import Belief, BeliefNode
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import Affordance, EntityKind, Relation

@@ -33,7 +33,6 @@ from walker import (
     result,
 )
 
-from planner.parts.kinds import BACKENDS
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
 from planner.world.primitive import (
@@ -43,6 +42,7 @@ from planner.world.primitive import (
     PrimitiveName,
 )
 from sim_bridge.control import Command
+from sim_bridge.part import BACKENDS
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised

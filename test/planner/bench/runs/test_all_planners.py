@@ -21,7 +21,7 @@ from planner.bench.runs.rows import ROWS_NAME, Fault, RowError, newest_rows
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.cli import main
 from planner.evaluation.statistics import wilson
-from planner.parts.kinds import PLANNERS
+from planner.planning.part import PLANNERS
 from planner.world.errors import PlannerError
 
 ONE = ["bench", "table", "all", "--episodes-of", "desk_tidy_0", "--quiet"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.parts.kinds import SKILLS, acted_as, parse_call
+from planner.parts.calls import SKILLS, acted_as, parse_call
 
 
 def test_an_action_of_llamar_counts_as_the_skill_that_it_is_like() -> None:

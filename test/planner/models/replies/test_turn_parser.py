@@ -22,7 +22,7 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.dialogues import EpmScript
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode

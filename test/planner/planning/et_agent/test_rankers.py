@@ -14,7 +14,6 @@ from planner.models.chat import Fault, Role
 from planner.models.models import MODELS
 from planner.models.part import ModelRequest
 from planner.models.teacher import ScriptedModel
-from planner.parts.kinds import PLANNERS
 from planner.parts.option import read_options
 from planner.planning.et_agent.agent import ranker_of
 from planner.planning.et_agent.model_ranker import ModelRanker
@@ -29,7 +28,7 @@ from planner.planning.et_agent.rankers import (
     shipped_frequencies_file,
     shipped_weights,
 )
-from planner.planning.part import PlannerRequest
+from planner.planning.part import PLANNERS, PlannerRequest
 from planner.planning.planner import Task
 from planner.world.errors import FileError, PlannerError
 

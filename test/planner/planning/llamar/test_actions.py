@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.parts.kinds import parse_call
+from planner.parts.calls import parse_call
 from planner.planning.llamar.actions import (
     DONE,
     EXPLORE,
