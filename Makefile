@@ -37,11 +37,12 @@ test: environment ## checks for every change: minutes
 test-slow: setup ## additional checks: many more cases of the same properties, every fault in every phase
 	@$(MAKE) $(SIDE_BY_SIDE) slow-integration slow-properties
 
-lint: environment ## format, lint, types, import walls
+lint: environment ## format, lint, types, import walls, unused code
 	@$(TIMED) format $(BESIDE) $(BIN)/ruff format --check .
 	@$(TIMED) lint $(BESIDE) $(BIN)/ruff check .
 	@$(TIMED) types $(BESIDE) $(BIN)/mypy
 	@$(TIMED) walls $(BESIDE) $(BIN)/lint-imports --no-logo
+	@$(TIMED) 'unused code' $(BESIDE) $(BIN)/python scripts/unused.py
 
 # Failures are reported and repeated, first the test and then its file: on a starved machine waits
 # may time out.

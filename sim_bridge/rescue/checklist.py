@@ -197,15 +197,6 @@ def observation_text(world: RescueWorld, agent: Agent) -> str:
     )
 
 
-def state_text(agent: Agent) -> str:
-    """An agent's cell and its inventory."""
-    held: dict[str, int] = {str(supply): count for supply, count in agent.supplies.items()}
-    held["Person"] = int(bool(agent.carried))
-    inventory = ", ".join(f"{name}: {count}" for name, count in held.items())
-    person = f", holding {agent.carried}" if agent.carried else ""
-    return f"at {agent.cell}, inventory {{{inventory}}}{person}"
-
-
 def _cell(world: RescueWorld, agent: Agent, direction: Direction) -> str:
     dx, dy = direction.offset
     cell = (agent.cell[0] + dx, agent.cell[1] + dy)

@@ -206,10 +206,6 @@ class Remedies:
     reason: str = ""
     actions: Mapping[str, str | None] | None = None
 
-    def action_of(self, name: str) -> str | None:
-        """The corrective action of an agent."""
-        return (self.actions or {}).get(name)
-
 
 @dataclass(frozen=True, slots=True)
 class CorrectorRole:

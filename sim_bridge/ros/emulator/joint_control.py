@@ -277,11 +277,6 @@ class Follower:
         self._trajectory: Trajectory | None = None
         self.desired = q[self.places].copy()
 
-    @property
-    def is_moving(self) -> bool:
-        """Whether it follows a trajectory."""
-        return self._trajectory is not None
-
     def begin(self, trajectory: Trajectory, now_s: float) -> None:
         """Follows a trajectory without faults, instead of what it did."""
         order = [trajectory.joints.index(name) for name in self.joints]

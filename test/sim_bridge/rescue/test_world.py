@@ -6,7 +6,7 @@ import pytest
 
 from planner.world.errors import PlannerError
 from sim_bridge.rescue.acting import joint_step
-from sim_bridge.rescue.checklist import Checklist, observation_text, state_text, visible_names
+from sim_bridge.rescue.checklist import Checklist, observation_text, visible_names
 from sim_bridge.rescue.scenes import (
     Cell,
     Fire,
@@ -254,7 +254,7 @@ def test_the_fourth_unit_does_not_fit() -> None:
     do(world, f"NavigateTo({UTAH})")
     got = [do(world, f"GetSupply({UTAH})")[0] for _ in range(4)]
     assert got == [None, None, None, Failure.FULL]
-    assert state_text(world.agents["Alice"]).endswith("inventory {Sand: 3, Water: 0, Person: 0}")
+    assert world.agents["Alice"].supplies == {Supply.SAND: 3, Supply.WATER: 0}
 
 
 def test_the_way_to_a_fire_leads_to_its_first_region() -> None:
