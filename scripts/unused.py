@@ -25,9 +25,8 @@ CALLED = (
 )  # fmt: skip
 # Checks of the papers and parts for programs of one's own, which documentation or decisions name.
 PUBLISHED = (
-    "Commander", "MatchedAttributes", "ObjectMap", "all_sequences", "detect", "diagnosis_scores", "f1",
-    "match_names",
-    "points_in_reference", "read_states", "states_after", "ways_of",
+    "Commander", "MatchedAttributes", "ObjectMap", "all_sequences", "detect", "diagnosis_scores",
+    "f1", "match_names", "points_in_reference", "read_states", "states_after", "ways_of",
 )  # fmt: skip
 # What a test has to ask of the product.
 ASKED_BY_TESTS = (

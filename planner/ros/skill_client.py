@@ -73,7 +73,7 @@ class SkillClient:
             return
         pending.cancel_s = time.monotonic()
         if not pending.sent:
-            self._end(pending, _failure(SkillCode.CANCELED, "The skill was canceled."))
+            self._end(pending, SkillResult.failure(SkillCode.CANCELED, "The skill was canceled."))
         elif pending.handle is not None:
             pending.handle.cancel_goal_async()
 
@@ -91,7 +91,9 @@ class SkillClient:
             self._send(pending)
             self._wait(pending, wall_s)
         elif pending.cancel_s is not None and wall_s - pending.cancel_s > CANCEL_TIMEOUT_S:
-            self._end(pending, _failure(SkillCode.BACKEND_FAULT, "The skills do not answer."))
+            self._end(
+                pending, SkillResult.failure(SkillCode.BACKEND_FAULT, "The skills do not answer.")
+            )
         elif pending.servers is not None and wall_s - self._checked_s >= _CHECK_PERIOD_S:
             self._checked_s = wall_s
             reason = self._ends.lost_server(pending.servers)
@@ -100,7 +102,9 @@ class SkillClient:
                 pending.sent = False
             elif reason:
                 pending.handle.cancel_goal_async()
-                self._end(pending, _failure(SkillCode.BACKEND_FAULT, f"The skills: {reason}."))
+                self._end(
+                    pending, SkillResult.failure(SkillCode.BACKEND_FAULT, f"The skills: {reason}.")
+                )
 
     def _accept_timed_out(self, pending: _PendingCall, wall_s: float) -> bool:
         return wall_s - pending.sent_s > accept_timeout_s(pending.servers)
@@ -115,7 +119,7 @@ class SkillClient:
             return
         if wall_s - pending.began_s > WAIT_FOR_SERVER_S:
             text = f"No skill executor answers for {self._agent}."
-            self._end(pending, _failure(SkillCode.BACKEND_FAULT, text))
+            self._end(pending, SkillResult.failure(SkillCode.BACKEND_FAULT, text))
         elif wall_s - self._logged_s > LOG_PERIOD_S:
             self._logged_s = wall_s
             self._node.get_logger().info(f"waiting for the skills of {self._agent}")
@@ -130,7 +134,10 @@ class SkillClient:
 
     def _accepted(self, pending: _PendingCall, handle: Any) -> None:
         if handle is None or not handle.accepted:
-            self._end(pending, _failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."))
+            self._end(
+                pending,
+                SkillResult.failure(SkillCode.BACKEND_FAULT, "The skills refused the goal."),
+            )
             return
         if pending.over:
             # Accepted after it was given up.
@@ -149,27 +156,23 @@ class SkillClient:
         reason = why_no_result(answer)
         if reason:
             text = f"The skills gave no result: {reason}."
-            self._end(pending, _failure(SkillCode.BACKEND_FAULT, text))
+            self._end(pending, SkillResult.failure(SkillCode.BACKEND_FAULT, text))
             return
         if problem := bounds_of(ExecuteSkill.Result).problem(answer.result, 0.0):
             text = f"The skills' result is out of bounds: {problem}."
-            self._end(pending, _failure(SkillCode.BACKEND_FAULT, text))
+            self._end(pending, SkillResult.failure(SkillCode.BACKEND_FAULT, text))
             return
         try:
             result = result_record(answer.result)
         except ValueError:
             text = f"The skills answered with the unknown code {answer.result.code}."
-            result = _failure(SkillCode.BACKEND_FAULT, text)
+            result = SkillResult.failure(SkillCode.BACKEND_FAULT, text)
         self._end(pending, result)
 
     def _end(self, pending: _PendingCall, result: SkillResult) -> None:
         if not pending.over:
             pending.over = True
             pending.on_end(result)
-
-
-def _failure(code: SkillCode, sentence: str) -> SkillResult:
-    return SkillResult.failure(code, sentence)
 
 
 # Ends of skill calls as planner_msgs; `planner.world.memory_wire` reads them back.

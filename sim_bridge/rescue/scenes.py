@@ -327,14 +327,10 @@ Index = Annotated[int, Field(ge=0, lt=SIZE)]
 Position = tuple[Index, Index]
 
 
-def _name(pattern: str) -> object:
-    return Field(pattern=pattern)
-
-
 class FireRecord(FileModel):
     """A fire: its box by the top left cell, width and height, and how many cells burn first."""
 
-    name: Annotated[str, _name(r"^[A-Z][A-Za-z]*Fire$")]
+    name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z]*Fire$")]
     kind: FireKind
     lit: Annotated[int, Field(ge=1, le=8)]
     width: Annotated[int, Field(ge=3, le=SIZE)]
@@ -351,7 +347,7 @@ class FireRecord(FileModel):
 class ReservoirRecord(FileModel):
     """An infinite source of one supply."""
 
-    name: Annotated[str, _name(r"^Reservoir[A-Z][A-Za-z]*$")]
+    name: Annotated[str, Field(pattern=r"^Reservoir[A-Z][A-Za-z]*$")]
     supply: Supply
     cell: Position
 
@@ -359,7 +355,7 @@ class ReservoirRecord(FileModel):
 class DepositRecord(FileModel):
     """Where people are brought and supplies can be kept."""
 
-    name: Annotated[str, _name(r"^Deposit[A-Z][A-Za-z]*$")]
+    name: Annotated[str, Field(pattern=r"^Deposit[A-Z][A-Za-z]*$")]
     cell: Position
 
 
@@ -370,7 +366,7 @@ class PersonRecord(FileModel):
     the person is spotted; `extra_load` is how many more than two have to carry.
     """
 
-    name: Annotated[str, _name(r"^LostPerson[A-Z][A-Za-z]*$")]
+    name: Annotated[str, Field(pattern=r"^LostPerson[A-Z][A-Za-z]*$")]
     cell: Position
     find_probability: Annotated[float, Field(gt=0, le=1)] = 0.2
     extra_load: Annotated[int, Field(ge=0, le=MAX_AGENTS - 2)] = 0
@@ -380,7 +376,7 @@ class Scene(FileModel):
     """One scene; `starts` are the cells of up to six agents."""
 
     version: Literal[1] = 1
-    name: Annotated[str, _name(r"^[a-z][a-z0-9-]*$")]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]*$")]
     instruction: Annotated[str, Field(min_length=1)]
     fires: tuple[FireRecord, ...] = ()
     reservoirs: tuple[ReservoirRecord, ...] = ()

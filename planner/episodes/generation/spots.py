@@ -101,11 +101,6 @@ def _is_plain(word: str) -> bool:
     )
 
 
-def plural(word: str) -> str:
-    """The plural of a name."""
-    return plural_of(word)
-
-
 def count_word(number: int) -> str:
     """A number in words."""
     return _COUNTS[number]
@@ -221,7 +216,9 @@ class HouseSpots:
         word = self._room_name(room)
         choices = self._rooms[room]
         forms = (
-            [f"the {word}"] if choices == 1 else [with_article(word), f"one of the {plural(word)}"]
+            [f"the {word}"]
+            if choices == 1
+            else [with_article(word), f"one of the {plural_of(word)}"]
         )
         return Spot(Place(room=room), str(self._rng.choice(forms)), None, choices, plain=True)
 
@@ -257,7 +254,7 @@ class HouseSpots:
             if said and self._rng.random() < 0.25 and said in ("kitchen", "bedroom", "office"):
                 return f"the {said} {word}"
             return f"the {word} in the {said}" if said else f"the {word}"
-        forms = [with_article(word), f"one of the {plural(word)}", f"any {word}"]
+        forms = [with_article(word), f"one of the {plural_of(word)}", f"any {word}"]
         chosen = str(self._rng.choice(forms, p=[0.7, 0.2, 0.1]))
         return f"{chosen} in the {said}" if said else chosen
 

@@ -15,10 +15,10 @@ from planner.episodes.generation.spots import (
     covered,
     is_countable,
     names_of,
-    plural,
     with_article,
 )
 from planner.episodes.recipes.file import Place, Things
+from planner.language.lexicon import plural_of
 from planner.world.catalogue import LikelyPlace, ObjectClass, default_catalogue
 from planner.world.house import House
 from planner.world.vocabulary import Relation
@@ -144,7 +144,7 @@ class TaskThings:
         return [] if clash else list(names_of(cls, others))
 
     def _words(self, name: str, amount: Amount) -> str:
-        many, n = plural(name), amount.existing
+        many, n = plural_of(name), amount.existing
         if amount.meant is None:
             if n == 1:
                 return f"the {name}"

@@ -100,10 +100,6 @@ class Steps:
             return self._near(agent, look.furniture) or _call(SkillName.OPEN, look.furniture)
         return _call(SkillName.EXPLORE_FURNITURE, look.furniture)
 
-    def come_near(self, agent: str, thing: str) -> SkillCall | None:
-        """The next call of an agent in order to see a thing from near; None once it is there."""
-        return self._reach(agent, thing)
-
     def as_it_is(self, look: Look) -> Look:
         """The look that results: it includes the inside if that is open."""
         piece = self._facts.layout.furniture_by_name.get(look.furniture)
@@ -141,9 +137,9 @@ class Steps:
         """The next call to get a thing into the hand; None once it is there."""
         if self.holds(agent, thing):
             return None
-        return self._reach(agent, thing) or _call(SkillName.PICK, thing)
+        return self.come_near(agent, thing) or _call(SkillName.PICK, thing)
 
-    def _reach(self, agent: str, thing: str) -> SkillCall | None:
+    def come_near(self, agent: str, thing: str) -> SkillCall | None:
         """The next call to get within reach of a thing; None once it is."""
         spot = self._facts.base_spot(thing)
         if spot is not None and spot[0] is Relation.WITHIN:
@@ -174,7 +170,7 @@ class Steps:
         name = job.thing
         if self.holds(agent, job.thing):
             return _call(job.skill, name)
-        return self._reach(agent, job.thing) or _call(job.skill, name)
+        return self.come_near(agent, job.thing) or _call(job.skill, name)
 
     def _near_place(self, agent: str, job: Job) -> SkillCall:
         name = job.thing
@@ -201,7 +197,7 @@ class Steps:
 
     def _with_hand(self, agent: str, job: Job, target: str) -> SkillCall:
         fetch = self._fetch(agent, job.thing)
-        return fetch or self._reach(agent, target) or _call(job.skill, target)
+        return fetch or self.come_near(agent, target) or _call(job.skill, target)
 
 
 def _needs(skill: str) -> Needs:
