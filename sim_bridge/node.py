@@ -48,11 +48,10 @@ from sim_bridge.pacing import (
     ticks_in,
 )
 from sim_bridge.part import BACKENDS, make_backend
-from sim_bridge.people.node import PeopleTopic
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import notice
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
-from sim_bridge.world_state.node import LockstepGate, WorldInfoTopic, WorldStateTopic
+from sim_bridge.world_state.node import LockstepGate, PeopleTopic, WorldInfoTopic, WorldStateTopic
 
 LOAD_FAILED = 1
 # Wall seconds to discover bridges on other machines.

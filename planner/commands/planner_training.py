@@ -31,7 +31,7 @@ from planner.training.improvement.journal import CURVE
 from planner.training.improvement.learners import CausalLearner, NetworkLearner
 from planner.training.improvement.loop import Field, Learner, improve
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
-from planner.training.improvement.samplers.ddaft import SoftmaxMode
+from planner.training.improvement.sampler import SoftmaxMode
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import read_traces
 from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe

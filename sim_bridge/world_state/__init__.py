@@ -1,1 +1,1 @@
-"""The true world, published by the bridge."""
+"""The true world and the positions of persons, published by the bridge."""

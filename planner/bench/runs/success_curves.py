@@ -17,7 +17,7 @@ from planner.episodes.episode_file import write_text
 from planner.evaluation import statistics
 from planner.evaluation.statistics import Comparison, Estimate, by_task, compare
 from planner.training.improvement.journal import Curve, CurvePoint, read_curve
-from planner.training.improvement.samplers import ddaft
+from planner.training.improvement.sampler import DDAFT
 from planner.world.errors import FileError, PlannerError
 
 _SIZE, _MARGIN_PX = (900, 420), 56
@@ -189,10 +189,10 @@ def gains(runs: Sequence[ImprovedRun]) -> list[Gain]:
         before, after = [run.before for run in chosen], [run.after for run in chosen]
         found.append(_gain(BEFORE, before, name, after))
     for name, of_seed in by_name.items():
-        seeds = sorted(of_seed.keys() & by_name.get(ddaft.NAME, {}).keys())
-        if name != ddaft.NAME and seeds:
-            ours = [by_name[ddaft.NAME][seed].after for seed in seeds]
-            found.append(_gain(name, [of_seed[seed].after for seed in seeds], ddaft.NAME, ours))
+        seeds = sorted(of_seed.keys() & by_name.get(DDAFT, {}).keys())
+        if name != DDAFT and seeds:
+            ours = [by_name[DDAFT][seed].after for seed in seeds]
+            found.append(_gain(name, [of_seed[seed].after for seed in seeds], DDAFT, ours))
     return found
 
 

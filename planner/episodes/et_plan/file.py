@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planner.episodes.foreign.file import json_lines, read_foreign
+from planner.episodes.foreign import json_lines, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
 from planner.world.episode import ROBOT
 from planner.world.errors import FileError

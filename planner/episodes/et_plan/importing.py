@@ -34,7 +34,7 @@ from planner.episodes.et_plan.judged import (
     open_at_start,
     plan_calls,
 )
-from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
+from planner.episodes.foreign import ForeignScene, ForeignThing, place_things
 from planner.episodes.lint.goal import task_types
 from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.houses import scene_seed

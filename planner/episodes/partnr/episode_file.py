@@ -15,7 +15,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign.file import parse_foreign, read_foreign
+from planner.episodes.foreign import parse_foreign, read_foreign
 from planner.episodes.partnr.instruction_file import Fault
 from planner.world.errors import FileError, from_validation
 from planner.world.files import parse_model

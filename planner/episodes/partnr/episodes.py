@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
+from planner.episodes.foreign import ForeignScene, ForeignThing, place_things
 from planner.episodes.lint.ability import out_of_reach
 from planner.episodes.partnr.episode_file import (
     PartnrEpisode,

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from planner.episodes.foreign.file import read_foreign
+from planner.episodes.foreign import read_foreign
 from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.episode_file import PartnrEpisode, PartnrNames, names_of, split_name
 from planner.episodes.partnr.evaluation import FieldError, corrected, translated

@@ -9,8 +9,14 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue, ValidationError
 
-from planner.episodes.foreign.file import ForeignFile, parse_foreign, read_foreign
-from planner.episodes.foreign.scene import ForeignScene, ForeignThing, place_things
+from planner.episodes.foreign import (
+    ForeignFile,
+    ForeignScene,
+    ForeignThing,
+    parse_foreign,
+    place_things,
+    read_foreign,
+)
 from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.houses import scene_seed
 from planner.episodes.partnr.importing import AGENTS, Imported, Underived

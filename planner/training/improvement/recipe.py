@@ -7,9 +7,18 @@ from typing import Annotated
 
 from pydantic import Field
 
-from planner.training.improvement.sampler import Sampler
-from planner.training.improvement.samplers import dart_math, dast, ddaft, online_rft
-from planner.training.improvement.samplers.ddaft import SoftmaxMode
+from planner.training.improvement.sampler import (
+    DART_MATH,
+    DAST,
+    DDAFT,
+    ONLINE_RFT,
+    DartMath,
+    Dast,
+    Ddaft,
+    OnlineRft,
+    Sampler,
+    SoftmaxMode,
+)
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 
@@ -31,7 +40,7 @@ class ImprovementRecipe(FileModel):
         seed: of the draws. Ours.
     """
 
-    algorithm: str = ddaft.NAME
+    algorithm: str = DDAFT
     iterations: Count = 5
     samples: Count = 2000
     first_rounds: Annotated[int, Field(ge=0)] = 0
@@ -62,10 +71,10 @@ class ImprovementRecipe(FileModel):
 
 
 ALGORITHMS: Mapping[str, Callable[[ImprovementRecipe], Sampler]] = {
-    ddaft.NAME: lambda recipe: ddaft.Ddaft(recipe.alpha, recipe.softmax_mode),
-    online_rft.NAME: lambda _: online_rft.OnlineRft(),
-    dart_math.NAME: lambda _: dart_math.DartMath(),
-    dast.NAME: lambda _: dast.Dast(),
+    DDAFT: lambda recipe: Ddaft(recipe.alpha, recipe.softmax_mode),
+    ONLINE_RFT: lambda _: OnlineRft(),
+    DART_MATH: lambda _: DartMath(),
+    DAST: lambda _: Dast(),
 }
 # 10,000 roll-outs of 2,000 tasks.
-_ROUNDS: Mapping[str, int] = {dart_math.NAME: 5, dast.NAME: 5}
+_ROUNDS: Mapping[str, int] = {DART_MATH: 5, DAST: 5}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -243,3 +244,98 @@ class SampledDraws:
     def ended(self) -> list[Ended]:
         """In the order in which they were drawn."""
         return [self._ended[draw] for draw in self._drawn if draw in self._ended]
+
+
+# DDAFT: a softmax over failure rates, which every outcome changes (EPM-2.8, eq. 3).
+
+DDAFT = "ddaft"
+
+
+class SoftmaxMode(StrEnum):
+    """How a divides: exp(a f), which prefers what fails, or exp(f / a), almost uniform."""
+
+    INVERSE_TEMPERATURE = "inverse_temperature"
+    TEMPERATURE = "temperature"
+
+
+@dataclass(frozen=True, slots=True)
+class Ddaft:
+    """Prefers the tasks that fail now.
+
+    Attributes:
+        alpha: a of the softmax, above 0; the paper's is 3.
+        mode: the paper's words fit both, its aim the first.
+    """
+
+    alpha: float = 3.0
+    mode: SoftmaxMode = SoftmaxMode.INVERSE_TEMPERATURE
+    name: str = DDAFT
+    tries_first_policy: bool = False
+
+    def probabilities(self, rates: FailureRates) -> Floats:
+        """softmax(a f) or softmax(f / a) of the rates of now (EPM-C38)."""
+        inverse = self.mode is SoftmaxMode.INVERSE_TEMPERATURE
+        raised = rates.now * self.alpha if inverse else rates.now / self.alpha
+        weights = np.exp(raised - raised.max())
+        return np.asarray(weights / weights.sum(), np.float64)
+
+
+# Online-RFT: all tasks alike; only the policy changes (EPM-2.8).
+
+ONLINE_RFT = "online-rft"
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineRft:
+    """Knows nothing of difficulty."""
+
+    name: str = ONLINE_RFT
+    tries_first_policy: bool = False
+
+    def probabilities(self, rates: FailureRates) -> Floats:
+        """Equal ones."""
+        return np.full(rates.now.shape, 1 / len(rates.now))
+
+
+# DART-Math: frequencies linear in a difficulty that is estimated once (EPM-2.8).
+
+DART_MATH = "dart-math"
+
+
+@dataclass(frozen=True, slots=True)
+class DartMath:
+    """A fixed distribution, and a set of traces that are all the first policy's."""
+
+    name: str = DART_MATH
+    tries_first_policy: bool = True
+
+    def probabilities(self, rates: FailureRates) -> Floats:
+        """Proportional to the failure rates of the first pass; uniform if nothing failed there."""
+        return normalised(rates.first)
+
+
+# DAST: a fixed map from failure rate to frequency, looked up once an iteration (EPM-2.8).
+
+DAST = "dast"
+# The paper does not print the map: up to which rate a task is tried how often. Ours.
+DAST_FREQUENCIES = ((0.25, 1.0), (0.5, 2.0), (0.75, 3.0), (1.0, 4.0))
+
+
+@dataclass(frozen=True, slots=True)
+class Dast:
+    """Difficulty is as old as the iteration.
+
+    Attributes:
+        frequencies: highest failure rate and frequency of each class of tasks, in rising order.
+    """
+
+    frequencies: tuple[tuple[float, float], ...] = DAST_FREQUENCIES
+    name: str = DAST
+    tries_first_policy: bool = False
+
+    def probabilities(self, rates: FailureRates) -> Floats:
+        """Proportional to the frequencies of the tasks' classes when the iteration began."""
+        bounds = np.array([bound for bound, _ in self.frequencies])
+        counts = np.array([count for _, count in self.frequencies])
+        places = np.searchsorted(bounds, rates.at_start, side="left")
+        return normalised(counts[np.minimum(places, len(counts) - 1)])

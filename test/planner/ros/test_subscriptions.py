@@ -22,7 +22,7 @@ OTHERS = {
     "planner/ros/heartbeat.py": "checks what is taken ahead of the executor, too",
     "planner/ros/lockstep.py": "checks what is taken ahead of the executor, too",
     "sim_bridge/external/node.py": "checks, and says so in the readings",
-    "sim_bridge/people/node.py": "checks by its clock, and refuses to move",
+    "sim_bridge/world_state/node.py": "checks by its clock, and refuses to move",
     "sim_bridge/ros/emulator": "stands for a robot of others",
     "planner/bad_day": "watches, and is watched",
 }

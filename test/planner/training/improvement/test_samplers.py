@@ -12,18 +12,20 @@ from hypothesis import strategies as st
 
 from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.training.improvement.sampler import (
+    DAST_FREQUENCIES,
+    DartMath,
+    Dast,
+    Ddaft,
     Draw,
     Ended,
     FailureRates,
     FixedDraws,
+    OnlineRft,
     SampledDraws,
     Sampler,
+    SoftmaxMode,
     Tally,
 )
-from planner.training.improvement.samplers.dart_math import DartMath
-from planner.training.improvement.samplers.dast import MAP, Dast
-from planner.training.improvement.samplers.ddaft import Ddaft, SoftmaxMode
-from planner.training.improvement.samplers.online_rft import OnlineRft
 
 RATES = st.lists(st.floats(0, 1), min_size=1, max_size=40)
 ALPHAS = st.floats(0.01, 50)
@@ -93,7 +95,9 @@ def test_dast_looks_up_its_map_when_the_iteration_begins() -> None:
     start = np.array([0.0, 0.25, 0.26, 0.5, 0.75, 1.0])
     found = Dast().probabilities(FailureRates(zeros, start, zeros))
     assert found * 13 == pytest.approx([1, 1, 2, 2, 3, 4])
-    assert [bound for bound, _ in MAP] == sorted(bound for bound, _ in MAP)
+    assert [bound for bound, _ in DAST_FREQUENCIES] == sorted(
+        bound for bound, _ in DAST_FREQUENCIES
+    )
 
 
 def _ended(task: str, number: int, *, success: bool | None) -> Ended:

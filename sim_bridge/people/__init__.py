@@ -1,1 +1,0 @@
-"""Positions of persons on a topic."""
