@@ -22,7 +22,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.command_line import CommandParser
+from planner.command_line import CommandParser, ShowVersion
 from planner.supervision import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.world.errors import PlannerError
 
@@ -100,6 +100,7 @@ def _dispatch(words: list[str], *, is_process: bool) -> int:
     parser = CommandParser(
         prog="planner", description="Household robots that take instructions in words."
     )
+    parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for name, command in COMMANDS.items():
         subparser = commands.add_parser(name, help=command.summary, description=command.summary)

@@ -12,6 +12,24 @@ from planner.supervision import EXIT_USAGE
 from planner.world.errors import did_you_mean
 
 
+class ShowVersion(argparse.Action):
+    """Prints the installed version and ends the process."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        _namespace: argparse.Namespace,
+        _values: str | Sequence[Any] | None,
+        _option_string: str | None = None,
+    ) -> None:
+        """Ends the process with status 0."""
+        # Not imported by every command.
+        from importlib.metadata import version
+
+        print(f"{parser.prog} {version('planner')}")
+        parser.exit()
+
+
 class CommandParser(argparse.ArgumentParser):
     """`argparse.ArgumentParser` without the usage message before an error.
 
