@@ -71,7 +71,7 @@ def build(tree: Path, folder: Path) -> tuple[Path, Path]:
     As `python -m build --no-isolation` does. Leaves files in the tree: give it a copy.
     """
     name = ran([sys.executable, "-c", _SDIST, folder], tree).splitlines()[-1]
-    wheel = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
+    wheel = ["wheel", "--no-deps", "--no-build-isolation", "--wheel-dir", str(folder)]
     ran([sys.executable, "-m", "pip", *wheel, folder / name], folder)
     (built,) = folder.glob(f"{name.removesuffix('.tar.gz')}-*.whl")
     return folder / name, built
