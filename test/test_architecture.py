@@ -1,4 +1,4 @@
-"""docs/architecture.md and docs/tour.md against the tree: paths, names, topics, nodes, walls."""
+"""The architecture's page, the tour and papers' pages against the tree: paths, names, walls."""
 
 from __future__ import annotations
 
@@ -146,6 +146,16 @@ def test_all_folders_together_keep_their_budget() -> None:
     assert lines_in("planner") + lines_in("sim_bridge") <= int(total.replace(",", ""))
 
 
+# A table of a paper's mechanisms: files, each with names if there is something to point at.
+PAPERS = ("partnr",)
+MECHANISMS = [
+    (paper, path, names)
+    for paper in PAPERS
+    for row in re.findall(
+        r"^\| .* \| (`.*`) \|$", (ROOT / "docs" / f"{paper}.md").read_text("utf-8"), re.MULTILINE
+    )
+    for path, names in re.findall(r"`([\w/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?", row)
+]
 # Of the tour: a stop is (path, what is to be looked at there), each hunt's answer a list of stops.
 STOPS = re.findall(r"^\| \d+ \| `([^`]+)` \| [^|]*\? \| (.*) \|$", TOUR, re.MULTILINE)
 HUNTS = [
@@ -206,3 +216,18 @@ def test_no_modules_import_one_another_not_even_for_their_types() -> None:
     assert sum(map(len, graph.values())) > 1000
     # Raises CycleError, which names the modules.
     TopologicalSorter(graph).prepare()
+
+
+@pytest.mark.parametrize("paper", PAPERS)
+def test_a_papers_page_has_its_mechanisms_figures_and_what_was_not_done(paper: str) -> None:
+    page = (ROOT / "docs" / f"{paper}.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
+    assert headings == ["Where each mechanism is", "Its figures and ours", "Not done"]
+    assert f"$ planner bench table {paper} " in page
+    assert len(page.splitlines()) < 90
+    assert len([path for of, path, _ in MECHANISMS if of == paper]) > 10
+
+
+@pytest.mark.parametrize(("paper", "path", "names"), MECHANISMS)
+def test_a_mechanism_is_where_the_papers_page_says(paper: str, path: str, names: str) -> None:
+    assert set(re.findall(r"`(\w+)`", names)) - names_in(path) == set()
