@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from planner.environment import checked_params_file, full_namespace
 from planner.memory.part import UPDATERS
-from planner.models.model_choice import part_and_source
+from planner.models.model_choice import model_part
 from planner.models.part import MODELS
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.option import Option, OptionError, OptionValue
@@ -235,7 +235,7 @@ class Arguments:
         known = {argument.name: argument for argument in ARGUMENTS}
         of_planner = _options_of(PLANNERS, given.get("planner", ""))
         of_memory = _options_of(UPDATERS, given.get("memory", ""))
-        of_model = _options_of(MODELS, part_and_source(given.get("model", ""))[0])
+        of_model = _options_of(MODELS, model_part(given.get("model", "")))
         options = {**of_planner, **of_memory, **of_model}
         for name in given:
             if name not in known and name not in options:

@@ -1,15 +1,81 @@
-"""The parser of all commands, and Ctrl-C for commands that have to clean up."""
+"""The parser of all commands, flags of several, and Ctrl-C for those that have to clean up."""
 
 from __future__ import annotations
 
 import argparse
 import signal
-from collections.abc import Callable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, NoReturn
 
+from planner.parts.option import Option, OptionError, OptionValue
 from planner.supervision import EXIT_USAGE
 from planner.world.errors import did_you_mean
+
+# Above which the first line of a help names options only by `[options]`.
+_MAX_OPTIONS_OF_USAGE = 12
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Help whose usage stays short."""
+
+    def add_usage(
+        self,
+        usage: str | None,
+        actions: Iterable[argparse.Action],
+        groups: Iterable[argparse._MutuallyExclusiveGroup],
+        prefix: str | None = None,
+    ) -> None:
+        """As in argparse, but many options that may be left out are `[options]`."""
+        every, exclusive = list(actions), list(groups)
+        needed = [a for a in every if a.required or not a.option_strings]
+        few = len(every) - len(needed) <= _MAX_OPTIONS_OF_USAGE
+        if not few and not any(group.required for group in exclusive):
+            others = argparse.Action([], "", metavar="[options]")
+            every = [*(a for a in needed if a.option_strings), others]
+            every += [a for a in needed if not a.option_strings]
+        super().add_usage(usage, every, exclusive, prefix)
+
+
+class PartOption(argparse.Action):
+    """An option of parts, which help shows with the value of another flag that chooses the part."""
+
+    def __init__(
+        self,
+        option_strings: Sequence[str],
+        dest: str,
+        *,
+        chosen_by: str,
+        part_of: Callable[[str], str],
+        helps: Mapping[str, str],
+    ) -> None:
+        """Declares the option.
+
+        Args:
+            option_strings: as of argparse.
+            dest: as of argparse.
+            chosen_by: the other flag.
+            part_of: the name of the part that a value of that flag chooses.
+            helps: the help by the names of the parts that have the option.
+        """
+        super().__init__(option_strings, dest, metavar="VALUE", help=argparse.SUPPRESS)
+        self.chosen_by, self._part_of, self._helps = chosen_by, part_of, helps
+
+    def choose(self, value: str) -> None:
+        """Shows the option in help if the value of the other flag chooses a part that has it."""
+        self.help = self._helps.get(self._part_of(value), argparse.SUPPRESS)
+
+    def __call__(
+        self,
+        _parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        _option_string: str | None = None,
+    ) -> None:
+        """Stores the value."""
+        setattr(namespace, self.dest, values)
 
 
 class ShowVersion(argparse.Action):
@@ -33,8 +99,33 @@ class ShowVersion(argparse.Action):
 class CommandParser(argparse.ArgumentParser):
     """`argparse.ArgumentParser` without the usage message before an error.
 
-    Subcommand parsers are of this class too, see `add_subparsers`.
+    Subcommand parsers are of this class too, see `add_subparsers`. Help shows those `PartOption`
+    that belong to what was chosen on the same command line, before or after `--help`.
     """
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**{"formatter_class": _Formatter, **settings})
+        self._words: Sequence[str] = ()
+
+    def format_help(self) -> str:
+        """The help for the words that were parsed."""
+        for action in self._actions:
+            if isinstance(action, PartOption):
+                action.choose(self._given(action.chosen_by))
+        return super().format_help()
+
+    def _given(self, flag: str) -> str:
+        """The value that a flag has so far, in one of the forms of `planner up` as well."""
+        words = [
+            f"--{word.replace(':=', '=', 1)}" if ":=" in word else word for word in self._words
+        ]
+        default = self._option_string_actions[flag].default or ""
+        reader = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        reader.add_argument(flag, default=default, dest="given")
+        try:
+            return str(reader.parse_known_args(words)[0].given)
+        except argparse.ArgumentError:
+            return str(default)
 
     def error(self, message: str) -> NoReturn:
         """Ends the process with a one-line message and `EXIT_USAGE`."""
@@ -44,6 +135,7 @@ class CommandParser(argparse.ArgumentParser):
         self, args: Sequence[str] | None = None, namespace: Any = None
     ) -> tuple[Any, list[str]]:
         """As in argparse, but unknown arguments are an error here, where the options are known."""
+        self._words = sys.argv[1:] if args is None else list(args)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for action in self._actions for option in action.option_strings]
@@ -66,6 +158,135 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+# Flags of several commands.
+
+
+def add_url_flag(parser: argparse._ActionsContainer, flag: str = "--model-url") -> None:
+    """Declares where the server of a model is."""
+    parser.add_argument(flag, default="", metavar="URL", help="address of its server, .../v1")
+
+
+def add_model_flags(parser: argparse._ActionsContainer, about: str, flag: str = "--model") -> None:
+    """Declares a model, of which the help is `about`, and where its server is."""
+    parser.add_argument(flag, default="", metavar="MODEL", help=about)
+    add_url_flag(parser, f"{flag}-url")
+
+
+def add_backend_flags(
+    parser: argparse._ActionsContainer, names: Sequence[str], about: str, default: str = ""
+) -> None:
+    """Declares a backend, one of `names`, of which the help is `about`, and its settings."""
+    parser.add_argument(
+        "--backend",
+        choices=names,
+        default=default,
+        metavar="NAME",
+        help=f"{about}; one of {', '.join(names)}",
+    )
+    parser.add_argument(
+        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
+    )
+
+
+# Options of parts.
+
+
+def add_option_flags(
+    group: argparse._ArgumentGroup,
+    options: Mapping[str, Iterable[Option]],
+    chosen_by: str = "",
+    *,
+    part_of: Callable[[str], str] = str,
+    dashes: bool = True,
+) -> None:
+    """Declares a flag for each option of parts; flags that are not given are None.
+
+    Args:
+        group: of flags.
+        options: of each part, by its name.
+        chosen_by: the flag that chooses the part, and with it the options that help shows; empty =
+            help shows all.
+        part_of: the name of the part that a value of that flag chooses.
+        dashes: whether there are dashes for the underscores of names.
+    """
+    if chosen_by:
+        group.description = f"those of one are shown by {chosen_by} NAME --help"
+    helps: dict[str, dict[str, str]] = {}
+    for part, declared in options.items():
+        for option in declared:
+            helps.setdefault(option.name, {})[part] = _help(option)
+    for name, texts in helps.items():
+        flag = f"--{name.replace('_', '-') if dashes else name}"
+        if chosen_by:
+            group.add_argument(
+                flag, action=PartOption, chosen_by=chosen_by, part_of=part_of, helps=texts
+            )
+        else:
+            about = f"of {', '.join(texts)}: {next(iter(texts.values()))}"
+            group.add_argument(flag, metavar="VALUE", help=about)
+
+
+def add_flags(group: argparse._ArgumentGroup, options: Iterable[Option]) -> None:
+    """Declares a flag for each option that is of no part; flags that are not given are None."""
+    for option in options:
+        flag = f"--{option.name.replace('_', '-')}"
+        group.add_argument(flag, metavar="VALUE", help=_help(option))
+
+
+def _help(option: Option) -> str:
+    among = f"; one of {', '.join(filter(None, option.choices))}" if option.choices else ""
+    default = str(option.default)
+    if isinstance(option.default, bool):
+        default = default.lower()
+    return f"{option.help}{among} (default: {default or 'empty'})".replace("%", "%%")
+
+
+def read_flags(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, OptionValue]:
+    """The options that were given as flags of `add_flags`; paths become absolute.
+
+    Raises:
+        OptionError: for an invalid value.
+    """
+    return {
+        option.name: _read(option, text)
+        for option in options
+        if (text := getattr(args, option.name)) is not None
+    }
+
+
+def read_option_flags(
+    args: argparse.Namespace, part: str, options: Mapping[str, Iterable[Option]]
+) -> dict[str, OptionValue]:
+    """The options of one part that were given as flags; paths become absolute.
+
+    Args:
+        args: of a parser with the flags of `add_option_flags`.
+        part: the chosen part; one that is not in `options` has none.
+        options: of each part, by its name.
+
+    Raises:
+        OptionError: for an invalid value, or an option of other parts.
+    """
+    own = {option.name: option for option in options.get(part, ())}
+    every = dict.fromkeys(name for declared in options.values() for name in _names(declared))
+    given = {name: text for name in every if (text := getattr(args, name)) is not None}
+    for name in given:
+        if name not in own:
+            users = ", ".join(user for user, each in options.items() if name in _names(each))
+            there = f"{part} has {', '.join(own) or 'none'}" if part else "none of them is chosen"
+            raise OptionError(name, f"is of {users}; {there}")
+    return {name: _read(own[name], text) for name, text in given.items()}
+
+
+def _names(options: Iterable[Option]) -> list[str]:
+    return [option.name for option in options]
+
+
+def _read(option: Option, text: str) -> OptionValue:
+    value = option.read(text)
+    return str(Path(text).resolve()) if option.is_path and text else value
 
 
 # Ctrl-C and SIGTERM for commands that have to clean up.

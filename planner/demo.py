@@ -18,6 +18,7 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
+from planner.command_line import add_model_flags
 from planner.demo_log import story_writer
 from planner.replay.judging import check_bag
 from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED
@@ -142,8 +143,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer to a question of the planner, repeatable; default: ask on the terminal, "
         "where there is one",
     )
-    parser.add_argument("--model", default="", help="language model, for planners that need one")
-    parser.add_argument("--model-url", default="", help="URL of the model's server, .../v1")
+    add_model_flags(parser, "language model, for planners that need one")
     parser.add_argument(
         "--house", default=DEFAULT_HOUSE, help="for the tour and for instructions in words"
     )

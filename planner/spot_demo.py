@@ -27,6 +27,7 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
+from planner.command_line import add_model_flags
 from planner.demo_log import story_writer
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
@@ -63,8 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--planner", default="expert", choices=[p for p in _PLANNERS if p not in ("none", "tour")]
     )
     parser.add_argument("--memory", default="auto", choices=[m for m in _MEMORIES if m != "none"])
-    parser.add_argument("--model", default="", help="language model of the planner")
-    parser.add_argument("--model-url", default="", help="URL of its server")
+    add_model_flags(parser, "language model of the planner")
     parser.add_argument("--slips", type=_share, default=0.3, help="fraction of grasps that slip")
     parser.add_argument("--sticks", type=_share, default=0.1, help="fraction of places that stick")
     parser.add_argument(

@@ -13,6 +13,7 @@ from typing import TextIO
 import yaml
 
 import planner
+from planner.app.part_flags import add_part_flags
 from planner.bringup import NodeSpec, node_list, restarted
 from planner.bringup_arguments import (
     ARGUMENTS,
@@ -43,10 +44,11 @@ _COLOURS = (36, 32, 33, 35, 34, 96, 92, 93, 95, 94)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the bring-up's arguments, in the forms `--name value` and `name:=value`."""
-    for argument in (*ARGUMENTS, *option_arguments()):
+    for argument in ARGUMENTS:
         parser.add_argument(
             f"--{argument.name}", metavar="VALUE", default=None, help=_help(argument)
         )
+    add_part_flags(parser, dashes=False)
     parser.add_argument(
         "assignments", nargs="*", metavar="NAME:=VALUE", help="the same, as ros2 launch takes them"
     )

@@ -68,6 +68,7 @@ RUN: Mapping[str, Says] = {
     'planner programs find "Water the plant, please."': Says("distance"),
     "planner houses check /tmp/small.json": Says("small"),
     "planner evaluate --help": Says("bag"),
+    "planner run --planner helper --help": Says("--examples-shown"),
 }
 # `file::test`.
 GRAPH_IMPORT = (

@@ -5,23 +5,17 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from planner.command_line import add_backend_flags
 from planner.world.errors import PlannerError
 from sim_bridge.part import BACKENDS
 
 DEFAULT = "embedded"
 
 
-def add_backend_flags(parser: argparse.ArgumentParser) -> None:
+def add_drawing_flags(parser: argparse.ArgumentParser) -> None:
     """Declares `--backend` and `--backend-config`."""
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS.names(),
-        default=DEFAULT,
-        help=f"a simulator with pictures (default {DEFAULT})",
-    )
-    parser.add_argument(
-        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
-    )
+    about = f"a simulator with pictures (default {DEFAULT})"
+    add_backend_flags(parser, BACKENDS.names(), about, DEFAULT)
 
 
 def absolute_file(name: str) -> str:

@@ -10,14 +10,14 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from planner.app.drawing_backends import add_backend_flags, check_draws
+from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.house_tour import TrueClasses
 from planner.bench.memory_bench import HouseScore, MakeUpdater, Point, as_json, score_house, table
+from planner.command_line import add_model_flags, add_option_flags, read_option_flags
 from planner.houses.generator import recipes
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
 from planner.memory.updater import MemoryUpdater
-from planner.parts.catalog import add_option_flags, read_option_flags
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
@@ -126,12 +126,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="repeatable; privileged is always there, it says what could be seen; "
         "default: all that need no model",
     )
-    parser.add_argument(
-        "--model", default="", help="of the one updater named: its file, folder or name on a server"
-    )
-    parser.add_argument("--model-url", default="", help="of the server of a model, .../v1")
+    add_model_flags(parser, "of the one updater named: its file, folder or name on a server")
     parser.add_argument("--model-second", default="", help="LoRA adapter, or SigLIP beside OWLv2")
-    add_backend_flags(parser)
+    add_drawing_flags(parser)
     parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
     )
@@ -140,7 +137,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rooms-only", action="store_true", help="do not walk up to furniture")
     parser.add_argument("--json", type=Path, help="everything, for machines")
     parser.add_argument("--curves", type=Path, help="a picture of the scores over time (PNG)")
-    add_option_flags(parser.add_argument_group("options of updaters"), UPDATERS.usable())
+    add_option_flags(parser.add_argument_group("options of updaters"), UPDATERS.options())
 
 
 def run(args: argparse.Namespace) -> int:
@@ -198,8 +195,7 @@ def _need_no_model() -> list[str]:
 
 def _options(args: argparse.Namespace, names: Sequence[str]) -> Mapping[str, OptionValue]:
     """The options of the selected updater; with several updaters none may be set."""
-    own = UPDATERS.get(names[0]).options if len(names) == 1 else ()
-    return read_option_flags(args, own, UPDATERS.usable())
+    return read_option_flags(args, names[0] if len(names) == 1 else "", UPDATERS.options())
 
 
 def _maker(name: str, model: UpdaterModel, options: Mapping[str, OptionValue]) -> MakeUpdater:

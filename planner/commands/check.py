@@ -12,10 +12,15 @@ from planner.app.planner_check import check_metric, check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.manifest import find_suite
 from planner.bench.suite import SUITES
+from planner.command_line import (
+    add_model_flags,
+    add_option_flags,
+    add_url_flag,
+    read_option_flags,
+)
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest
 from planner.models.model_choice import ModelChoice, make_model, model_forms
 from planner.models.part import MODELS
-from planner.parts.catalog import add_option_flags, read_option_flags
 from planner.parts.option import read_options
 from planner.planning.part import PLANNERS, PlannerChoice
 from planner.world.errors import PlannerError
@@ -35,14 +40,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     planner = kinds.add_parser("planner", help="run it on an episode of the embedded simulator")
     planner.add_argument("name", metavar="NAME", help="name of the planner")
     planner.add_argument("--episode", default=EPISODE, help=f"name or file; default: {EPISODE}")
-    planner.add_argument("--model", default="", help="as for planner bench")
-    planner.add_argument("--model-url", default="", help="base URL of the server, .../v1")
+    add_model_flags(planner, "as for planner bench")
     planner.set_defaults(check=_check_planner)
     memory = kinds.add_parser("memory", help="run a memory updater on a tour of a house")
     memory.add_argument("name", metavar="NAME", help="name of the updater")
     memory.add_argument("--house", default=HOUSE, help=f"name or file; default: {HOUSE}")
-    memory.add_argument("--model", default="", help="a folder, or the model's name on the server")
-    memory.add_argument("--model-url", default="", help="base URL of the server, .../v1")
+    add_model_flags(memory, "a folder, or the model's name on the server")
     memory.add_argument("--model-second", default="", help="folder of the second model")
     memory.set_defaults(check=_check_memory)
     skill = kinds.add_parser("skill", help="run it on an episode of the embedded simulator")
@@ -66,8 +69,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     suite.set_defaults(check=_check_suite)
     model = kinds.add_parser("model", help="ask a chat model some questions")
     model.add_argument("name", metavar="NAME", help=model_forms())
-    model.add_argument("--model-url", default="", help="base URL of the server, .../v1")
-    add_option_flags(model.add_argument_group("options"), MODELS.usable())
+    add_url_flag(model)
+    add_option_flags(model.add_argument_group("options"), MODELS.options())
     model.set_defaults(check=_check_model)
     backend = kinds.add_parser("backend", help="in a house, with an episode or without")
     conformance.add_arguments(backend)
@@ -144,7 +147,7 @@ def _check_suite(args: argparse.Namespace) -> int:
 
 def _check_model(args: argparse.Namespace) -> int:
     choice = ModelChoice(args.name, args.model_url)
-    options = read_option_flags(args, choice.part.options, MODELS.usable())
+    options = read_option_flags(args, choice.name, MODELS.options())
     report = check_model(replace(choice, options=options))
     print(report.table())
     return 0 if report.conforms else 1

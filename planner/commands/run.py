@@ -11,28 +11,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from planner.api import MODEL_WAIT_S, Run, load, play, with_instruction
-from planner.app.drawing_backends import absolute_file
 from planner.app.run_story import default_folder
-from planner.bench.runs.settings import (
-    MemoryKind,
-    RunSettings,
-    add_memory_flags,
-    memory_names,
-    read_memory_flags,
-)
+from planner.bench.runs.settings import RunSettings, add_setting_flags, read_setting_flags
+from planner.command_line import add_model_flags
 from planner.evaluation.trace import write_traces
 from planner.models.chat import ModelError
-from planner.models.model_choice import ModelChoice, model_forms, part_and_source
-from planner.models.part import MODELS
+from planner.models.model_choice import ModelChoice
 from planner.narrator import story
-from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
-from planner.planning.part import PLANNERS
 from planner.planning.session import Ask
 from planner.replay.state_log import StateLogWriter
-from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import FileError, PlannerError
 from sim_bridge.opening import open_world
-from sim_bridge.part import BACKENDS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "episode", help="name or file of the episode; with --instruction also of a house"
     )
     parser.add_argument(
-        "--instruction", default="", help="plain English, instead of the episode's task"
+        "--instruction",
+        default="",
+        metavar="TEXT",
+        help="plain English, instead of the episode's task",
     )
     parser.add_argument(
         "--answer",
@@ -50,30 +42,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TEXT",
         help="answer to a question of the planner, repeatable; default: ask on the terminal",
     )
-    parser.add_argument(
-        "--planner", choices=PLANNERS.names(), default="expert", help="planner to use"
+    add_model_flags(
+        parser, "language model that answers the Find tools; default: none", "--find-model"
     )
     parser.add_argument(
-        "--backend",
-        choices=BACKENDS.names(),
+        "--explore-encoder",
         default="",
-        help="a simulator; default: rescue or graph if the house is such a scene, else embedded",
-    )
-    parser.add_argument(
-        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
-    )
-    parser.add_argument(
-        "--model",
-        default="",
-        help=f"language model, for the planners with one: {model_forms()}",
-    )
-    parser.add_argument("--model-url", default="", help="address of the model's server, .../v1")
-    parser.add_argument(
-        "--find-model", default="", help="language model that answers the Find tools; default: none"
-    )
-    parser.add_argument("--find-model-url", default="", help="address of its server, .../v1")
-    parser.add_argument(
-        "--explore-encoder", default="", help="SigLIP or CLIP class folder, for ExploreByView"
+        metavar="DIR",
+        help="SigLIP or CLIP class folder, for ExploreByView",
     )
     parser.add_argument(
         "--map",
@@ -81,15 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="given",
         help="given: the layout's floor is known; built: a robot explores it by its camera first",
     )
-    parser.add_argument(
-        "--memory",
-        choices=memory_names(),
-        default=MemoryKind.RAYS.value,
-        help="memory updater; full = planners get the ground truth",
-    )
-    add_memory_flags(parser)
-    parser.add_argument("--seed", type=int, default=None, help="instead of the episode's")
-    parser.add_argument("--agents", type=int, default=0, help="how many agents act; 0 = all")
+    parser.add_argument("--seed", type=int, metavar="N", help="instead of the episode's")
     parser.add_argument(
         "--no-images",
         action="store_true",
@@ -98,16 +66,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-ros", action="store_true", help="changes nothing: runs never use ROS here"
     )
-    parser.add_argument("--trace", type=Path, help="write what was done to this file, JSON lines")
     parser.add_argument(
-        "--state-log", type=Path, help="write the true states to this file for planner evaluate"
+        "--trace", type=Path, metavar="FILE", help="write what was done to this file, JSON lines"
     )
     parser.add_argument(
-        "-o", "--output", type=Path, help="folder for the picture; default demo_output/TIME_EPISODE"
+        "--state-log",
+        type=Path,
+        metavar="FILE",
+        help="write the true states to this file for planner evaluate",
     )
-    add_flags(parser.add_argument_group("who moves bodies"), SKILL_KIND_OPTIONS)
-    add_option_flags(parser.add_argument_group("options of planners"), PLANNERS.usable())
-    add_option_flags(parser.add_argument_group("options of models"), MODELS.usable())
+    parser.add_argument(
+        "-o",
+        "--output",
+        type=Path,
+        metavar="DIR",
+        help="folder for the picture; default demo_output/TIME_EPISODE",
+    )
+    add_setting_flags(parser, "what is run")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -118,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.agents < 0:
         raise PlannerError(f"argument --agents: {args.agents} is below 0")
-    settings = _settings(args)
+    settings = RunSettings(**read_setting_flags(args), model_wait_s=MODEL_WAIT_S)
     settings.check()
     opened = load(args.episode) if args.instruction else open_world("", args.episode, 0)
     episode = with_instruction(opened, args.instruction) if args.instruction else opened.episode
@@ -162,24 +137,6 @@ def answers(given: Sequence[str]) -> Ask:
         return answer
 
     return ask
-
-
-def _settings(args: argparse.Namespace) -> RunSettings:
-    model, _ = part_and_source(args.model)
-    own = MODELS.get(model).options if model else ()
-    return RunSettings(
-        planner=args.planner,
-        backend=args.backend,
-        backend_config=absolute_file(args.backend_config),
-        model=args.model,
-        model_url=args.model_url,
-        model_options=read_option_flags(args, own, MODELS.usable()),
-        memory=args.memory,
-        **read_memory_flags(args),
-        options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
-        model_wait_s=MODEL_WAIT_S,
-        skill_options=read_flags(args, SKILL_KIND_OPTIONS),
-    )
 
 
 def _conclude(done: Run, folder: Path) -> int:

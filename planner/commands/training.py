@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from planner.app.drawing_backends import add_backend_flags, check_draws
+from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
 from planner.commands import et_tuning, planner_recipe, planner_training, skill_training
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     data.add_argument("output", type=Path, help="dataset folder; resumes where it stopped")
     data.add_argument("--episode", action="append", help="repeatable; default: all for training")
     data.add_argument("--seed", type=int, default=1)
-    add_backend_flags(data)
+    add_drawing_flags(data)
     data.add_argument(
         "--only-changes",
         action="store_true",

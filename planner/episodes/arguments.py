@@ -7,6 +7,7 @@ from collections.abc import Callable
 from enum import StrEnum
 from pathlib import Path
 
+from planner.command_line import add_backend_flags, add_model_flags
 from planner.episodes.et_generation.categories import Category, HomeSplit, Variant
 from sim_bridge.part import BACKENDS
 
@@ -16,15 +17,8 @@ Solve = Callable[[Path], str]
 
 def add_solver_flags(parser: argparse.ArgumentParser) -> None:
     """Declares in which simulator `--solve` runs."""
-    parser.add_argument(
-        "--backend",
-        choices=BACKENDS.names(),
-        default="",
-        help="with --solve: a simulator; default: the embedded one, or what the house needs",
-    )
-    parser.add_argument(
-        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
-    )
+    about = "with --solve: a simulator; default: the embedded one, or what the house needs"
+    add_backend_flags(parser, BACKENDS.names(), about)
 
 
 def add_lint_arguments(parser: argparse.ArgumentParser) -> None:
@@ -101,10 +95,7 @@ def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR|FILE.json.gz",
         help="folder or pack",
     )
-    parser.add_argument(
-        "--model", default="", help="let a chat model propose, such as scripted:FILE or a server's"
-    )
-    parser.add_argument("--model-url", default="", help="base URL of its server, .../v1")
+    add_model_flags(parser, "let a chat model propose, such as scripted:FILE or a server's")
 
 
 # The arguments of `planner episodes generate et-plan`.
@@ -169,10 +160,7 @@ def add_et_plan_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="CLASS",
         help="only tasks in such a room, such as kitchen (repeatable)",
     )
-    parser.add_argument(
-        "--model", default="", help="a chat model judges and words tasks, such as scripted:FILE"
-    )
-    parser.add_argument("--model-url", default="", help="base URL of its server, .../v1")
+    add_model_flags(parser, "a chat model judges and words tasks, such as scripted:FILE")
     parser.add_argument(
         "--records",
         type=Path,

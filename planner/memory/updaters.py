@@ -39,13 +39,13 @@ _OF_A_FOLDER = "local"
 def _make_vlm(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.vlm import VlmUpdater
     from planner.models.caller import BlockingLoop
-    from planner.models.model_choice import SERVER, ModelChoice, open_model, part_and_source
+    from planner.models.model_choice import SERVER, ModelChoice, model_part, open_model
 
     asked = request.model
     if not asked.model:
         raise PlannerError("the memory vlm needs the server's name for its model")
     named = asked.model
-    if not asked.url and part_and_source(named)[0] == SERVER:
+    if not asked.url and model_part(named) == SERVER:
         named = f"{_OF_A_FOLDER}:{named}"
     part = ModelChoice(named, asked.url).part
     if not part.takes_pictures:

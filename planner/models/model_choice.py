@@ -156,7 +156,7 @@ class ModelChoice:
     @property
     def name(self) -> str:
         """The part's name; "" if no model is chosen."""
-        return part_and_source(self.model)[0]
+        return model_part(self.model)
 
     @property
     def part(self) -> ModelPart:
@@ -201,6 +201,11 @@ def part_and_source(model: str) -> tuple[str, str]:
     if name in MODELS.names() and (colon or not MODELS.get(name).source):
         return name, source
     return SERVER, model
+
+
+def model_part(model: str) -> str:
+    """The part's name; empty for no model."""
+    return part_and_source(model)[0]
 
 
 def absolute(model: str) -> str:

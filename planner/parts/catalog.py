@@ -1,18 +1,16 @@
-"""All parts of one kind by name, and their options as command-line flags."""
+"""All parts of one kind by name."""
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 from typing import Generic, Protocol, TypeVar, cast
 
-from planner.parts.option import Option, OptionError, OptionValue
+from planner.parts.option import Option
 from planner.world.errors import PlannerError, did_you_mean
 
 OUR_PACKAGE = "planner"
@@ -184,6 +182,10 @@ class Catalog(Generic[PartT]):
                 found[name] = part
         return found
 
+    def options(self) -> Mapping[str, tuple[Option, ...]]:
+        """The options of all usable parts by the part's name."""
+        return {name: part.options for name, part in self.usable().items()}
+
     def problems(self) -> tuple[str, ...]:
         """One line for each part that cannot be used."""
         lines = list(self._sources[1])
@@ -201,68 +203,3 @@ def _order(point: EntryPoint) -> tuple[str, str]:
 
 def _package(point: EntryPoint) -> str:
     return point.dist.name if point.dist is not None else point.value.partition(".")[0]
-
-
-# Options of parts as command-line flags.
-
-
-def add_option_flags(group: argparse._ArgumentGroup, parts: Mapping[str, Part]) -> None:
-    """Declares a flag for each option of the parts; flags that are not given are None."""
-    users: dict[str, list[str]] = {}
-    options: dict[str, Option] = {}
-    for name, part in parts.items():
-        for option in part.options:
-            options.setdefault(option.name, option)
-            users.setdefault(option.name, []).append(name)
-    for option in options.values():
-        _add_flag(group, option, f"of {', '.join(users[option.name])}: {option.help}")
-
-
-def add_flags(group: argparse._ArgumentGroup, options: Iterable[Option]) -> None:
-    """Declares a flag for each option that is of no part; flags that are not given are None."""
-    for option in options:
-        among = f"; one of {', '.join(filter(None, option.choices))}" if option.choices else ""
-        _add_flag(group, option, f"{option.help}{among} (default: {option.default or 'none'})")
-
-
-def _add_flag(group: argparse._ArgumentGroup, option: Option, about: str) -> None:
-    flag = f"--{option.name.replace('_', '-')}"
-    group.add_argument(flag, metavar=option.name.upper(), help=about)
-
-
-def read_flags(args: argparse.Namespace, options: Iterable[Option]) -> dict[str, OptionValue]:
-    """The options that were given as flags of `add_flags`; paths become absolute.
-
-    Raises:
-        OptionError: for an invalid value.
-    """
-    return {
-        option.name: _read(option, text)
-        for option in options
-        if (text := getattr(args, option.name)) is not None
-    }
-
-
-def read_option_flags(
-    args: argparse.Namespace, options: Iterable[Option], parts: Mapping[str, Part]
-) -> dict[str, OptionValue]:
-    """The options of one part that were given as flags; paths become absolute.
-
-    Raises:
-        OptionError: for an invalid value, or an option of other parts.
-    """
-    own = {option.name: option for option in options}
-    found: dict[str, OptionValue] = {}
-    for name in dict.fromkeys(option.name for part in parts.values() for option in part.options):
-        text = getattr(args, name)
-        if text is None:
-            continue
-        if name not in own:
-            raise OptionError(name, "the chosen part has no such option")
-        found[name] = _read(own[name], text)
-    return found
-
-
-def _read(option: Option, text: str) -> OptionValue:
-    value = option.read(text)
-    return str(Path(text).resolve()) if option.is_path and text else value

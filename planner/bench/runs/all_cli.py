@@ -20,10 +20,10 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.table import TASK_TYPES
-from planner.command_line import aligned
+from planner.command_line import add_backend_flags, add_url_flag, aligned
 from planner.episodes.episode_file import write_text
 from planner.evaluation.statistics import wilson
-from planner.models.model_choice import absolute, part_and_source
+from planner.models.model_choice import absolute, model_part
 from planner.models.part import MODELS, ModelPart
 from planner.parts.option import Option, OptionValue, read_options
 from planner.planning.part import PLANNERS, PlannerPart
@@ -144,7 +144,7 @@ def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
                 yield Contestant(f"{name}-{model}-{rate:g}", _with(plain, given))
     if part.needs_model or part.takes_model:
         for model in asked.models:
-            kind, _ = part_and_source(model)
+            kind = model_part(model)
             given = {
                 "model": absolute(model),
                 "model_url": asked.model_url,
@@ -352,10 +352,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--seed", type=int, default=0, help="of this drawing")
     group.add_argument("--agents", type=int, default=1, help="acting agents; 0 = all")
-    group.add_argument(
-        "--backend", choices=BACKENDS.names(), default="", help="a simulator; default: by the house"
-    )
-    group.add_argument("--backend-config", default="", metavar="FILE", help="its settings")
+    add_backend_flags(group, BACKENDS.names(), "a simulator; default: by the house")
     group.add_argument(
         "--planner", action="append", default=[], choices=PLANNERS.names(), help="default: all"
     )
@@ -373,7 +370,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="M",
         help="with each planner that uses models, repeatable",
     )
-    group.add_argument("--model-url", default="", metavar="URL", help="of its server, .../v1")
+    add_url_flag(group)
     group.add_argument(
         "--option",
         action="append",

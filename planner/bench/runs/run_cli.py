@@ -6,63 +6,33 @@ import argparse
 import sys
 from pathlib import Path
 
-from planner.app.drawing_backends import absolute_file
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import find_suite, jobs_of, naming, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import (
     AnsweredBy,
-    MemoryKind,
     RunSettings,
-    add_memory_flags,
-    memory_names,
-    read_memory_flags,
+    add_setting_flags,
+    read_setting_flags,
 )
 from planner.bench.runs.solved import check_store
 from planner.bench.runs.table import summarise, summary_lines
 from planner.evaluation.progress import Mode
-from planner.models.model_choice import absolute, model_forms, part_and_source
-from planner.models.part import MODELS
-from planner.parts.catalog import add_flags, add_option_flags, read_flags, read_option_flags
-from planner.parts.option import OptionValue
-from planner.planning.part import PLANNERS
 from planner.planning.planner_model import Control, MemorySource
-from planner.skills.kind import SKILL_KIND_OPTIONS
 from planner.world.errors import PlannerError
-from sim_bridge.part import BACKENDS
 
 _MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
 
 
 def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes") -> None:
     """Declares the arguments: what to run, then how; `count_flag` is how many episodes."""
-    what = parser.add_argument_group("what is run, kept in the manifest")
-    what.add_argument("--planner", choices=PLANNERS.names(), default="expert")
-    what.add_argument(
-        "--backend",
-        choices=BACKENDS.names(),
-        default="",
-        help="a simulator; default: rescue or graph if the house is such a scene, else embedded",
+    add_setting_flags(
+        parser,
+        "what is run, kept in the manifest",
+        "; for scripted and recorded, a folder with a file for each episode",
     )
-    what.add_argument(
-        "--backend-config", default="", metavar="FILE", help="its settings; default: the shipped"
-    )
-    what.add_argument(
-        "--model",
-        default="",
-        metavar="M",
-        help=f"{model_forms()}; for scripted and recorded, a folder with a file for each episode",
-    )
-    what.add_argument("--model-url", default="", metavar="URL", help="URL of the server, .../v1")
-    what.add_argument("--agents", type=int, default=0, metavar="N", help="acting agents; 0 = all")
-    what.add_argument(
-        "--memory",
-        choices=memory_names(),
-        default=MemoryKind.RAYS.value,
-        help="what the memory learns from; full = planners get the ground truth",
-    )
-    add_memory_flags(parser)
+    what = parser.add_argument_group("how episodes are run and judged, kept in the manifest")
     what.add_argument("--control", choices=[c.value for c in Control], default="decentralized")
     what.add_argument(
         "--memory-source",
@@ -97,9 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
     what.add_argument(
         "--model-wait", type=float, default=600.0, help="seconds to wait for its server"
     )
-    add_flags(what, SKILL_KIND_OPTIONS)
-    add_option_flags(what, PLANNERS.usable())
-    add_option_flags(what, MODELS.usable())
     for part in ("prompt", "cached", "reply"):
         what.add_argument(f"--price-{part}", type=float, default=0.0, help="per million tokens")
     how = parser.add_argument_group("how it is run, free to change when resuming")
@@ -161,39 +128,22 @@ def run(args: argparse.Namespace) -> int:
 def _settings(args: argparse.Namespace) -> RunSettings:
     try:
         return RunSettings(
-            planner=args.planner,
-            backend=args.backend,
-            backend_config=absolute_file(args.backend_config),
-            model=absolute(args.model),
-            model_url=args.model_url,
-            model_options=_model_options(args),
-            agents=args.agents,
-            memory=args.memory,
-            **read_memory_flags(args),
+            **read_setting_flags(args),
             control=Control(args.control),
             memory_source=MemorySource(args.memory_source),
             mode=_MODES[args.mode],
             answered_by=AnsweredBy(args.answered_by),
-            skill_options=read_flags(args, SKILL_KIND_OPTIONS),
             seed=args.seed,
             most_cycles=args.max_cycles,
             show_states=args.show_states,
             model_deadline_s=args.model_deadline,
             model_wait_s=args.model_wait,
-            options=read_option_flags(args, PLANNERS.get(args.planner).options, PLANNERS.usable()),
             prompt_price=args.price_prompt,
             cached_price=args.price_cached,
             reply_price=args.price_reply,
         )
     except ValueError as error:
         raise PlannerError(f"a setting is out of its range: {error}") from None
-
-
-def _model_options(args: argparse.Namespace) -> dict[str, OptionValue]:
-    """The flags of the chosen model."""
-    name, _ = part_and_source(args.model)
-    own = MODELS.get(name).options if name else ()
-    return read_option_flags(args, own, MODELS.usable())
 
 
 def _print_row(row: Row, count: int, of: int) -> None:

@@ -10,12 +10,23 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field, model_validator
 
+from planner.app.drawing_backends import absolute_file
 from planner.app.embedded_run import usual_backend
+from planner.app.part_flags import add_part_flags
+from planner.command_line import (
+    add_backend_flags,
+    add_flags,
+    add_model_flags,
+    add_option_flags,
+    add_url_flag,
+    read_flags,
+    read_option_flags,
+)
 from planner.evaluation.progress import Mode
 from planner.memory.part import UPDATERS, UpdaterPart
 from planner.models.ledger import Prices
-from planner.models.model_choice import ModelChoice
-from planner.parts.catalog import add_option_flags, read_option_flags
+from planner.models.model_choice import ModelChoice, absolute, model_forms, model_part
+from planner.models.part import MODELS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.part import PLANNERS, PlannerChoice, PlannerPart, needs_model
 from planner.planning.planner_model import (
@@ -26,7 +37,7 @@ from planner.planning.planner_model import (
     Observability,
     Privilege,
 )
-from planner.skills.kind import SkillChoice, SkillKind
+from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice, SkillKind
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
@@ -314,37 +325,109 @@ class RunSettings(FileModel):
         return Prices(self.prompt_price, self.cached_price, self.reply_price)
 
 
-# Command-line flags for the memory that reads images.
+# Command-line flags of what runs in this process.
 
 
-class MemorySettings(TypedDict):
+# Of the kinds beside oracle: all but the kind itself.
+_SKILL_OPTIONS = {
+    kind.value: SKILL_KIND_OPTIONS[1:] for kind in (SkillKind.NOISY, SkillKind.LEARNED)
+}
+
+
+class GivenSettings(TypedDict):
     """The fields of `RunSettings` that these flags set."""
 
+    planner: str
+    options: Mapping[str, OptionValue]
+    backend: str
+    backend_config: str
+    model: str
+    model_url: str
+    model_options: Mapping[str, OptionValue]
+    agents: int
+    memory: str
     memory_model: str
     memory_url: str
     memory_second: str
     memory_options: Mapping[str, OptionValue]
+    skill_options: Mapping[str, OptionValue]
 
 
-def add_memory_flags(parser: argparse.ArgumentParser) -> None:
-    """Declares the flags."""
-    group = parser.add_argument_group("of a memory that reads pictures")
-    group.add_argument("--memory-model", default="", help="a folder, or a server's name for it")
-    group.add_argument("--memory-url", default="", help="the server's, .../v1")
-    group.add_argument("--memory-second", default="", help="folder of the second model")
-    add_option_flags(group, UPDATERS.usable())
+def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: str = "") -> None:
+    """Declares the flags.
+
+    Args:
+        parser: of a command; gets groups for the options of parts.
+        title: of the group of all others.
+        model_files: what the help says about the files of a model.
+    """
+    group = parser.add_argument_group(title)
+    names = PLANNERS.names()
+    group.add_argument(
+        "--planner",
+        choices=names,
+        default="expert",
+        metavar="NAME",
+        help=f"one of {', '.join(names)} (default: expert)",
+    )
+    add_backend_flags(
+        group,
+        BACKENDS.names(),
+        "a simulator; default: rescue or graph if the house is such a scene, else embedded",
+    )
+    add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")
+    group.add_argument(
+        "--agents", type=int, default=0, metavar="N", help="how many agents act; 0 = all"
+    )
+    memories = memory_names()
+    group.add_argument(
+        "--memory",
+        choices=memories,
+        default=MemoryKind.RAYS.value,
+        metavar="NAME",
+        help="what the memory learns from; full = planners get the ground truth; one of "
+        f"{', '.join(memories)} (default: {MemoryKind.RAYS})",
+    )
+    group.add_argument(
+        "--memory-model",
+        default="",
+        metavar="MODEL",
+        help="of a memory that reads pictures: a folder, or a server's name for it",
+    )
+    add_url_flag(group, "--memory-url")
+    group.add_argument(
+        "--memory-second", default="", metavar="DIR", help="folder of the memory's second model"
+    )
+    add_flags(group, SKILL_KIND_OPTIONS[:1])
+    add_part_flags(parser)
+    skills = parser.add_argument_group("options of kinds of skills")
+    add_option_flags(skills, _SKILL_OPTIONS, "--skill-kind")
 
 
-def read_memory_flags(args: argparse.Namespace) -> MemorySettings:
-    """Reads the flags.
+def read_setting_flags(args: argparse.Namespace) -> GivenSettings:
+    """Reads the flags; paths become absolute, so that a run goes on from any folder.
 
     Raises:
-        OptionError: for an option that the chosen memory does not have, or an invalid value.
+        OptionError: for an option that the chosen part does not have, or an invalid value.
+        PartError: if a chosen part cannot be used.
     """
-    declared = () if args.memory in [*MemoryKind] else UPDATERS.get(args.memory).options
-    return MemorySettings(
+    # Parts that cannot be used have no options below: these say why.
+    PLANNERS.get(args.planner)
+    if args.memory not in [*MemoryKind]:
+        UPDATERS.get(args.memory)
+    return GivenSettings(
+        planner=args.planner,
+        options=read_option_flags(args, args.planner, PLANNERS.options()),
+        backend=args.backend,
+        backend_config=absolute_file(args.backend_config),
+        model=absolute(args.model),
+        model_url=args.model_url,
+        model_options=read_option_flags(args, model_part(args.model), MODELS.options()),
+        agents=args.agents,
+        memory=args.memory,
         memory_model=args.memory_model,
         memory_url=args.memory_url,
         memory_second=args.memory_second,
-        memory_options=read_option_flags(args, declared, UPDATERS.usable()),
+        memory_options=read_option_flags(args, args.memory, UPDATERS.options()),
+        skill_options=read_flags(args, SKILL_KIND_OPTIONS),
     )

@@ -96,7 +96,8 @@ def test_every_file_is_short() -> None:
 
 @pytest.mark.slow
 def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
-    shown = " ".join(planner("up", "--help").stdout.split())
+    chosen = ("planner:=lights_out", "model:=one_liner")
+    shown = " ".join(planner("up", *chosen, "--help").stdout.split())
     assert "lights_out" in shown
     assert "slow_hands" in shown
     assert "--max_rooms VALUE rooms to look into (default: 20)" in shown
@@ -113,6 +114,8 @@ def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
     assert "slow_hands (household-parts)" in told
     assert "one_liner (household-parts)" in told
     assert "--line VALUE what the model one_liner says" in shown
+    of_run = " ".join(planner("run", "--planner", "lights_out", "--help").stdout.split())
+    assert "--max-rooms VALUE rooms to look into (default: 20)" in of_run
 
 
 @pytest.mark.slow

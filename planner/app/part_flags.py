@@ -1,0 +1,33 @@
+"""The options of planners, models and memories as flags of commands."""
+
+from __future__ import annotations
+
+import argparse
+
+from planner.command_line import add_option_flags
+from planner.memory.part import UPDATERS
+from planner.models.model_choice import model_part
+from planner.models.part import MODELS
+from planner.planning.part import PLANNERS
+
+
+def add_part_flags(parser: argparse.ArgumentParser, *, dashes: bool = True) -> None:
+    """Declares the options of planners, models and memories; help shows those that are chosen.
+
+    A name that parts of two kinds have is one flag, with the first kind's help.
+    """
+
+    def of_model(value: str) -> str:
+        # For help, the bare name of a part is not a server's model.
+        return value if value in MODELS.names() else model_part(value)
+
+    declared: set[str] = set()
+    for kind, options, chosen_by, part_of in (
+        ("planners", PLANNERS.options(), "--planner", str),
+        ("models", MODELS.options(), "--model", of_model),
+        ("memories", UPDATERS.options(), "--memory", str),
+    ):
+        group = parser.add_argument_group(f"options of {kind}")
+        new = {part: [o for o in each if o.name not in declared] for part, each in options.items()}
+        add_option_flags(group, new, chosen_by, part_of=part_of, dashes=dashes)
+        declared.update(option.name for each in new.values() for option in each)
