@@ -7,9 +7,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from planner.parts.kinds import MODELS, PLANNERS, UPDATERS
 
 from planner import cli
+from planner.memory.part import UPDATERS
+from planner.models.part import MODELS
+from planner.planning.part import PLANNERS
 
 ROOT = Path(__file__).resolve().parents[2]
 # The commands with the most settings, and how many lines are too many.
