@@ -22,7 +22,9 @@ class FileError(PlannerError):
         self.file = str(file)
         self.field = field
         self.reason = reason
-        where = f"{self.file}: {field}" if field else self.file
+        # A name may hold a line break, and an error is one line.
+        shown = "".join(c if c.isprintable() else repr(c)[1:-1] for c in self.file)
+        where = f"{shown}: {field}" if field else shown
         super().__init__(f"{where}: {reason}")
 
 
