@@ -87,14 +87,7 @@ def add_generate_arguments(parser: argparse.ArgumentParser) -> None:
         "--solve", action="store_true", help="keep only what the planner expert solves"
     )
     add_solver_flags(parser)
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR|FILE.json.gz",
-        help="folder or pack",
-    )
+    _add_output(parser)
     add_model_flags(parser, "let a chat model propose, such as scripted:FILE or a server's")
 
 
@@ -167,6 +160,11 @@ def add_et_plan_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE",
         help="the paper's records as JSON lines (default: OUTPUT.records.jsonl)",
     )
+    _add_output(parser)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """Declares where the episodes go, as all generators do."""
     parser.add_argument(
         "-o",
         "--output",
@@ -185,14 +183,7 @@ def add_team_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tasks", type=Path, metavar="FILE", help="tasks of your own in YAML (default: ours)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR|FILE.json.gz",
-        help="folder or pack",
-    )
+    _add_output(parser)
 
 
 # The arguments of `planner episodes generate teach` and `routines`.
@@ -203,11 +194,4 @@ def add_dialogue_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tasks", type=Path, metavar="FILE", help="tasks of your own in YAML (default: ours)"
     )
-    parser.add_argument(
-        "-o",
-        "--output",
-        type=Path,
-        required=True,
-        metavar="DIR|FILE.json.gz",
-        help="folder or pack",
-    )
+    _add_output(parser)
