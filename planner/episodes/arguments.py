@@ -175,21 +175,10 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
     )
 
 
-# The arguments of `planner episodes generate llamar`.
+# The arguments of `planner episodes generate llamar`, `teach` and `routines`.
 
 
-def add_team_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares them."""
-    parser.add_argument(
-        "--tasks", type=Path, metavar="FILE", help="tasks of your own in YAML (default: ours)"
-    )
-    _add_output(parser)
-
-
-# The arguments of `planner episodes generate teach` and `routines`.
-
-
-def add_dialogue_arguments(parser: argparse.ArgumentParser) -> None:
+def add_task_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares them."""
     parser.add_argument(
         "--tasks", type=Path, metavar="FILE", help="tasks of your own in YAML (default: ours)"

@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING
 
 from planner.episodes.arguments import (
     Solve,
-    add_dialogue_arguments,
     add_et_plan_arguments,
     add_generate_arguments,
     add_lint_arguments,
-    add_team_arguments,
+    add_task_arguments,
 )
 from planner.episodes.episode_file import FindSuite, opened
 
@@ -95,13 +94,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_generate_arguments(
         recipes.add_parser("partnr", help="PARTNR's four types, by a grammar or a chat model")
     )
-    add_team_arguments(
+    add_task_arguments(
         recipes.add_parser("llamar", help="our tasks of LLaMAR's four types, each in its houses")
     )
-    add_dialogue_arguments(
+    add_task_arguments(
         recipes.add_parser("teach", help="our tasks of TEACh's twelve types, with dialogues")
     )
-    add_dialogue_arguments(
+    add_task_arguments(
         recipes.add_parser("routines", help="ten personal routines, each taught and asked for")
     )
     add_et_plan_arguments(
