@@ -33,24 +33,18 @@ from planner.security.enclave import KEYSTORE, is_secured, join_as
 from planner.security.policy import VIEWER
 from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
-from sim_bridge.part import BACKENDS
+from sim_bridge.part import BACKENDS, OtherPython
 
 KINDS = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES)
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
-_HABITAT_PYTHON = "PLANNER_HABITAT_PYTHON"
-# Another Python has none of our packages, so the file is run as it is.
-_HABITAT_TRIAL = "import runpy; runpy.run_path({worker!r})['draw_once']()"
-_QUIET = {"MAGNUM_LOG": "quiet", "HABITAT_SIM_LOG": "quiet"}
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
     "local",
     "vlm",
     "train",
     "embed",
-    "spot",
     "security",
-    "habitat",
     "viewer",
     "export",
     "report",
@@ -318,8 +312,8 @@ def _launch() -> Iterable[Finding]:
 
 
 def _extras() -> Iterable[Finding]:
-    extras = extra_requirements()
-    for extra in _EXTRAS:
+    extras, backends = extra_requirements(), BACKENDS.usable()
+    for extra in dict.fromkeys((*_EXTRAS, *(p.extra for p in backends.values() if p.extra))):
         title = f"extra {extra}"
         versions = {name: _version(name) for name in extras.get(extra, ())}
         missing = sorted(name for name, version in versions.items() if version is None)
@@ -329,26 +323,25 @@ def _extras() -> Iterable[Finding]:
         else:
             detail = ", ".join(f"{name} {version}" for name, version in versions.items())
             yield Finding(title, Status.PRESENT, detail)
-    yield _habitat_sim(os.environ.get(_HABITAT_PYTHON, ""))
+    for name, part in backends.items():
+        if part.other_python is not None:
+            yield _other_python(name, part.other_python)
 
 
-def _habitat_sim(python: str) -> Finding:
-    """habitat-sim is on no package index; it may be in the environment of another Python."""
-    title, cure = "habitat-sim (for backend:=habitat)", "see docs/habitat.md"
-    is_here = not python and find_spec("habitat_sim") is not None
+def _other_python(backend: str, needs: OtherPython) -> Finding:
+    """A program that is here, or in the environment of another Python."""
+    title, python = f"{needs.program} (for backend:={backend})", os.environ.get(needs.variable, "")
+    is_here = not python and find_spec(needs.module) is not None
     if not python and not is_here:
-        detail = f"neither in this environment nor in one that {_HABITAT_PYTHON} names"
-        return Finding(title, Status.ABSENT, detail, cure)
-    named = "in this environment" if is_here else f"{_HABITAT_PYTHON}={python}"
-    bridge = find_spec("sim_bridge")
-    worker = Path(bridge.origin if bridge and bridge.origin else "").parent / "habitat/worker.py"
-    code = _HABITAT_TRIAL.format(worker=str(worker))
+        detail = f"neither in this environment nor in one that {needs.variable} names"
+        return Finding(title, Status.ABSENT, detail, needs.cure)
+    named = "in this environment" if is_here else f"{needs.variable}={python}"
     try:
-        answer = trial(code, python=python or sys.executable, **_QUIET)
+        answer = trial(needs.trial, python=python or sys.executable, **needs.environment)
     except OSError as error:
-        return Finding(title, Status.ABSENT, f"{named} cannot be run: {error.strerror}", cure)
+        return Finding(title, Status.ABSENT, f"{named} cannot be run: {error.strerror}", needs.cure)
     status = Status.PRESENT if answer.worked else Status.ABSENT
-    return Finding(title, status, f"{named}: {answer.line}", "" if answer.worked else cure)
+    return Finding(title, status, f"{named}: {answer.line}", "" if answer.worked else needs.cure)
 
 
 def extra_requirements() -> dict[str, tuple[str, ...]]:

@@ -31,9 +31,7 @@ from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import hand_states
 from sim_bridge.backend import Backend
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.part import BACKENDS, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 Observation = dict[str, str]
 
@@ -295,12 +293,10 @@ def _understood(instruction: str) -> dict[str, JsonValue]:
 
 
 def _made(name: str, *, pictures: bool) -> Backend:
-    """A backend by name; the embedded simulator draws only where pictures are asked for."""
+    """A backend by name, which draws only where pictures are asked for."""
     if pictures and not BACKENDS.get(name).has_pictures:
         raise PlannerError(f"render_mode: the backend {name} has no pictures")
-    if name == "embedded":
-        return EmbeddedBackend(EmbeddedOptions() if pictures else EmbeddedOptions(renderer="none"))
-    return make_backend(name)
+    return make_backend(name, drawn=Drawn(pictures=pictures))
 
 
 def _free(loop: asyncio.AbstractEventLoop, backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""The seam between the bridge node and a world: embedded simulator, Habitat or Spot."""
+"""The seam between the bridge node and a world: a simulator or a robot."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""The backends of this project by name."""
+"""The backends of this project by name; entry points in pyproject.toml add further ones."""
 
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 
 from planner.world.errors import PlannerError
@@ -9,7 +8,6 @@ from planner.world.files import read_model
 from planner.world.share import config_dir
 from sim_bridge.backend import Backend
 from sim_bridge.part import BackendPart, Drawn, StandIn
-from sim_bridge.spot.opening import open_spot
 
 
 def _make_embedded(settings: Path | None) -> Backend:
@@ -29,23 +27,10 @@ def _make_for(settings: Path | None, drawn: Drawn) -> Backend:
     return EmbeddedBackend(options.model_copy(update=update))
 
 
-def _make_habitat(settings: Path | None) -> Backend:
-    from sim_bridge.habitat.backend import HabitatBackend
-    from sim_bridge.habitat.options import HabitatOptions
-
-    return HabitatBackend(None if settings is None else read_model(settings, HabitatOptions))
-
-
 def _make_graph(settings: Path | None) -> Backend:
     from sim_bridge.graph.backend import GraphBackend, GraphOptions
 
     return GraphBackend(None if settings is None else read_model(settings, GraphOptions))
-
-
-def _make_rescue(settings: Path | None) -> Backend:
-    from sim_bridge.rescue.backend import RescueBackend, RescueOptions
-
-    return RescueBackend(None if settings is None else read_model(settings, RescueOptions))
 
 
 def _make_ros(settings: Path | None) -> Backend:
@@ -77,31 +62,11 @@ BACKENDS: Mapping[str, BackendPart] = {
         make_for=_make_for,
         simulated=True,
     ),
-    "habitat": BackendPart(
-        summary="Habitat", make=_make_habitat, simulated=True, shows_datasets=True
-    ),
     "graph": BackendPart(
         summary="a scene graph: edges instead of geometry, no pictures",
         make=_make_graph,
         simulated=True,
         has_pictures=False,
-    ),
-    "rescue": BackendPart(
-        summary="search and rescue: fires, supplies and lost persons on a grid, no pictures",
-        make=_make_rescue,
-        simulated=True,
-        has_pictures=False,
-    ),
-    "spot": BackendPart(
-        summary="a Spot with an arm",
-        make=partial(open_spot, in_emulator=False),
-        simulated=False,
-        physical_stop="the tablet's stop button or the motor lockout",
-    ),
-    "spot_emulator": BackendPart(
-        summary="an emulated Spot: its protocol and SDK, in simulated time",
-        make=partial(open_spot, in_emulator=True),
-        simulated=True,
     ),
     "ros": BackendPart(
         summary="one mobile manipulator with Nav2 and MoveIt or ros2_control",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,6 +45,31 @@ class StandIn:
     unrecorded: str
 
 
+@dataclass(frozen=True, slots=True)
+class OtherPython:
+    """A program that a backend needs and that may be in the environment of another Python.
+
+    Attributes:
+        program: its name, for people.
+        module: by which it is found in this environment.
+        variable: of the environment, which names the other Python.
+        trial: Python code that tries it and prints one line.
+        environment: further variables for the trial.
+        cure: how to get it.
+    """
+
+    program: str
+    module: str
+    variable: str
+    trial: str
+    environment: Mapping[str, str]
+    cure: str
+
+
+def _no_houses() -> tuple[str, ...]:
+    return ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BackendPart:
     """The record of a backend.
@@ -59,8 +84,11 @@ class BackendPart:
         has_pictures: whether agents have cameras; without, it publishes what they see.
         shows_datasets: whether the setting `dataset` names a folder with a dataset for each house,
             by its name, as `planner houses export` writes them.
+        own_houses: names of the shipped houses that are run in it if no backend is named.
         stand_in: what demos drive instead of a real robot; None = the backend needs none.
         physical_stop: of a robot: what a person stops it with, whatever this software does.
+        extra: of this package, whose libraries it needs; "" = none.
+        other_python: what it needs that no package index has.
         options: none yet; settings are in a file.
         interface: version of this record that the backend was written for.
     """
@@ -71,8 +99,11 @@ class BackendPart:
     has_pictures: bool = True
     make_for: Callable[[Path | None, Drawn], Backend] | None = None
     shows_datasets: bool = False
+    own_houses: Callable[[], Collection[str]] = _no_houses
     stand_in: StandIn | None = None
     physical_stop: str = "the robot's own emergency stop"
+    extra: str = ""
+    other_python: OtherPython | None = None
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 

@@ -253,10 +253,12 @@ class PicturelessBackend(SteppedBackend[World]):
     Attributes:
         world_words: what has no pictures, such as "a graph".
         able: the primitives of this world.
+        sees_far: whether what agents see at all they see from any distance, not as a camera does.
     """
 
     world_words: ClassVar[str]
     able: ClassVar[frozenset[str]]
+    sees_far: ClassVar[bool] = False
 
     @abstractmethod
     def _agent(self, name: str) -> PlanarAgent:

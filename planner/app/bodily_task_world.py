@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
-from planner.app.embedded_run import prepare_embedded, prepare_run
+from planner.app.embedded_run import prepare_embedded, prepare_run, usual_backend
 from planner.app.run_options import RunOptions
 from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld, reference_calls
 from planner.episodes.et_generation.plans import Played
@@ -24,7 +24,6 @@ from planner.world.vocabulary import EntityKind
 from sim_bridge.backend import Backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
-from sim_bridge.graph.backend import GraphBackend
 from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 # Reference plans of episodes, carried out by skills and bodies over simulated time.
@@ -54,14 +53,14 @@ class _ReferencePlanner:
 
 
 def play_with_body(episode: Episode, house: House) -> str:
-    """As `play_reference`, with skills that know the whole world; graphs in the graph world.
+    """As `play_reference`, in the house's usual simulator, with skills that know all of it.
 
     Raises:
         PlannerError: if the episode has no such plan, or does not fit the house.
     """
     calls = reference_calls(episode)
-    headless = EmbeddedOptions(renderer="none")
-    with closing(GraphBackend() if house.graph is not None else EmbeddedBackend(headless)) as world:
+    drawn = Drawn(pictures=False, instances=False)
+    with closing(make_backend(usual_backend(house), drawn=drawn)) as world:
         ended = play_calls(world, episode, house, calls)
     return ended.failure
 

@@ -28,8 +28,8 @@ from planner.world.state import WorldState
 from sim_bridge.backend import Backend, SightedBackend, SightingSource
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.graph.backend import GraphBackend
-from sim_bridge.rescue.backend import RescueBackend
-from sim_bridge.rescue.scenes import scene_names
+from sim_bridge.part import BACKENDS
+from sim_bridge.stepped import PicturelessBackend
 
 # What runs in every simulator have in common: an episode with its memory, task and evaluator.
 
@@ -453,9 +453,10 @@ class _PicturedObserver:
 
 def usual_backend(house: House) -> str:
     """The name of the backend in which a house is run if none is named."""
-    if house.graph is None:
-        return "embedded"
-    return "rescue" if house.name in scene_names() else "graph"
+    for name, part in BACKENDS.usable().items():
+        if house.name in part.own_houses():
+            return name
+    return "embedded" if house.graph is None else "graph"
 
 
 def prepare_run(
@@ -473,8 +474,7 @@ def prepare_run(
     if isinstance(backend, KinematicBackend):
         return prepare_embedded(backend, house, episode, make_planner, options)
     if _sees_by_itself(backend):
-        # All of a rescue scene that can be seen at all is seen from everywhere (LLAMAR-A2).
-        far = isinstance(backend, RescueBackend)
+        far = isinstance(backend, PicturelessBackend) and backend.sees_far
         visibility = PARTNR_VISIBILITY if far else GT_VISIBILITY
         return prepare_graph(backend, house, episode, make_planner, options, visibility=visibility)
     return prepare_pictured(backend, house, episode, make_planner, options)

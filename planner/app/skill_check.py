@@ -1,7 +1,7 @@
 """Conformance check of skills.
 
-Their calls are carried out on the embedded simulator in this process, with ground truth as the
-belief.
+Their calls are carried out in this process, in the simulator that the house is usually run in, with
+ground truth as the belief.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
+from planner.app.embedded_run import usual_backend
 from planner.app.in_process_world import BackendPort
 from planner.memory.memory import Memory
 from planner.memory.updater import Facts, Operation
@@ -41,10 +42,7 @@ from planner.world.primitive import PrimitiveName
 from planner.world.skill import PLACE_ROLES, CallError, Role, SkillCall, SkillCode, SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, is_open
-from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import default_options
-from sim_bridge.rescue.backend import RescueBackend
-from sim_bridge.rescue.scenes import scene_names
+from sim_bridge.part import Drawn, make_backend
 
 # A simulator with a skill executor for each agent, using ground truth as belief.
 #
@@ -59,7 +57,8 @@ class SkillWorld:
 
     def __init__(self, house: House, episode: Episode) -> None:
         """Loads the episode; nothing is rendered."""
-        self.backend = _world_of(house)
+        drawn = Drawn(pictures=False, instances=False)
+        self.backend = make_backend(usual_backend(house), drawn=drawn)
         self.layout = house.layout
         self._house, self._episode = house, episode
         self.reset()
@@ -98,7 +97,7 @@ class SkillWorld:
         """The true state of the world."""
         state = self.backend.world_state()
         if state is None:
-            raise ValueError("the embedded simulator has no state before its first episode")
+            raise ValueError("the simulator has no state before its first episode")
         return state
 
     def primitives(self, agent: str) -> frozenset[str]:
@@ -125,12 +124,6 @@ class SkillWorld:
             self.backend.step(DT_S)
             result = executor.step()
         return result
-
-
-def _world_of(house: House) -> EmbeddedBackend | RescueBackend:
-    if house.name in scene_names():
-        return RescueBackend()
-    return EmbeddedBackend(default_options().model_copy(update={"renderer": "none"}))
 
 
 def forgotten_effects(

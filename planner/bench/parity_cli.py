@@ -338,11 +338,15 @@ _MAX_DEPTH_M = 8.0
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments."""
     parser.add_argument("houses", nargs="+", metavar="HOUSE", help="names or files")
+    parts = BACKENDS.usable()
+    other = next((name for name, part in parts.items() if part.shows_datasets), None)
+    parser.add_argument("--a", default="embedded", choices=sorted(parts), help="a simulator")
     parser.add_argument(
-        "--a", default="embedded", choices=sorted(BACKENDS.names()), help="a simulator"
-    )
-    parser.add_argument(
-        "--b", default="habitat", choices=sorted(BACKENDS.names()), help="another one"
+        "--b",
+        default=other,
+        required=other is None,
+        choices=sorted(parts),
+        help="another one; default: one that shows data sets (%(default)s)",
     )
     for which in ("a", "b"):
         parser.add_argument(

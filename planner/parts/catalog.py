@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib.metadata import EntryPoint, entry_points
+from types import ModuleType
 from typing import Generic, Protocol, TypeVar, cast
 
 from planner.parts.option import Option
@@ -51,9 +52,9 @@ class Source:
 class Catalog(Generic[PartT]):
     """The parts of one kind by name.
 
-    This project's are in the mapping `attribute` of a module, or of the modules of a package. Other
-    packages add parts as entry points of the group `planner.<the module's name>`, which are loaded
-    only when they are used.
+    This project's are in the mapping `attribute` of a module, or of the modules of a package, or
+    entry points like those of other packages, of the group `planner.<the module's name>`, which are
+    loaded only when they are used.
     """
 
     def __init__(
@@ -66,52 +67,66 @@ class Catalog(Generic[PartT]):
         *,
         declared: str = "",
         keep_order: bool = False,
+        group: str = "",
     ) -> None:
         """Describes where the parts of a kind are.
 
         Args:
             kind: one word for messages, such as `planner`.
-            module: the module or package of this project's parts.
+            module: the module or package of this project's parts; "" = entry points only.
             attribute: the mapping's name there.
             record: the record's class as `module:name`, imported with the first part.
             interface: the supported version of its interface.
             declared: `module:function` that returns further parts of this project by name, which
                 are declared in data.
             keep_order: whether the names of `attribute` are listed as declared, not sorted.
+            group: of the entry points; "" = named after the module.
         """
         self.kind, self._module, self._attribute = kind, module, attribute
         self._record, self._interface = record, interface
         self._declared, self._keep_order = declared, keep_order
-        self.group = f"{OUR_PACKAGE}.{module.rpartition('.')[2]}"
+        self.group = group or f"{OUR_PACKAGE}.{module.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
     @cached_property
     def _sources(self) -> tuple[Mapping[str, Source], tuple[str, ...]]:
-        found = {source.name: source for source in self._ours()}
+        points = sorted(entry_points(group=self.group), key=_order)
+        given = [Source(point.name, _package(point), point.load) for point in points]
+        found = {source.name: source for source in self._ours(given)}
         problems = []
-        for point in sorted(entry_points(group=self.group), key=_order):
-            source = Source(point.name, _package(point), point.load)
-            before = found.setdefault(point.name, source)
+        for source in given:
+            if source.package == OUR_PACKAGE:
+                continue
+            before = found.setdefault(source.name, source)
             if before is not source:
                 problems.append(
-                    f"{self.kind} {point.name} of the package {source.package} is not used: "
+                    f"{self.kind} {source.name} of the package {source.package} is not used: "
                     f"{before.package} has one of that name; rename its entry point"
                 )
         return found, tuple(problems)
 
-    def _ours(self) -> list[Source]:
-        home = importlib.import_module(self._module)
-        inner = [name for _, name, _ in pkgutil.iter_modules(getattr(home, "__path__", ()))]
-        modules = [home, *(importlib.import_module(f"{self._module}.{name}") for name in inner)]
+    def _ours(self, given: Sequence[Source]) -> list[Source]:
+        """This project's parts; `given` are the entry points of all packages."""
         found: dict[str, object] = {}
-        for module in modules:
+        for module in self._modules():
             found.update(getattr(module, self._attribute, {}))
+        ours = [Source(name, OUR_PACKAGE, partial(found.__getitem__, name)) for name in found]
+        ours += [source for source in given if source.package == OUR_PACKAGE]
         if not self._keep_order:
-            found = dict(sorted(found.items()))
+            ours.sort(key=lambda source: source.name)
         declaring, _, function = self._declared.partition(":")
         if declaring:
-            found.update(getattr(importlib.import_module(declaring), function)())
-        return [Source(name, OUR_PACKAGE, partial(found.__getitem__, name)) for name in found]
+            more = getattr(importlib.import_module(declaring), function)()
+            ours += [Source(name, OUR_PACKAGE, partial(more.__getitem__, name)) for name in more]
+        return ours
+
+    def _modules(self) -> list[ModuleType]:
+        """Those with parts of this project, the package's own first."""
+        if not self._module:
+            return []
+        home = importlib.import_module(self._module)
+        inner = [name for _, name, _ in pkgutil.iter_modules(getattr(home, "__path__", ()))]
+        return [home, *(importlib.import_module(f"{self._module}.{name}") for name in inner)]
 
     def names(self) -> tuple[str, ...]:
         """All names, this project's first; the part of a name may still prove to be broken."""

@@ -215,15 +215,16 @@ def load_shipped_house(name: str) -> House:
 
 def _houses() -> dict[str, Path]:
     """The files of the shipped houses by name."""
-    rescue = (config_dir() / "rescue" / "episodes" / "houses").glob("*.json")
-    found = [*sorted((config_dir() / "houses").rglob("*.json")), *sorted(rescue)]
+    # Some backends have episodes and houses of their own in their folder.
+    own = config_dir().glob("*/episodes/houses/*.json")
+    found = [*sorted((config_dir() / "houses").rglob("*.json")), *sorted(own)]
     return {path.stem: path for path in found}
 
 
 def _episodes() -> dict[str, Path]:
     """The files of the shipped episodes by name."""
-    rescue = (config_dir() / "rescue" / "episodes").glob("*.json")
-    found = [*sorted((config_dir() / "episodes").rglob("*.json")), *sorted(rescue)]
+    own = config_dir().glob("*/episodes/*.json")
+    found = [*sorted((config_dir() / "episodes").rglob("*.json")), *sorted(own)]
     return {path.stem: path for path in found}
 
 

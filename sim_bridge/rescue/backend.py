@@ -411,6 +411,8 @@ class RescueBackend(PicturelessBackend[Turns]):
 
     world_words = "a grid"
     able = ABLE
+    # LLAMAR-A2.
+    sees_far = True
 
     def __init__(self, options: RescueOptions | None = None) -> None:
         """Uses the shipped settings by default."""

@@ -472,7 +472,7 @@ class SafetyGate:
         guard, action = self._guards[agent], HomeAction.UNDOCK if leave else HomeAction.DOCK
         why = why_not_home(guard, action, busy=self._is_busy(guard))
         if not why and not self._begin_way(agent, guard, action):
-            why = "it has no dock (dock in config/spot.yaml)"
+            why = "it has no dock (dock in its settings)"
         if why:
             self._note(agent, action, False, why, Rule.CONSENT)
             return Outcome(False, f"{action} is refused: {why}")

@@ -7,6 +7,7 @@ import pytest
 
 from planner import cli, doctor
 from planner.doctor import Finding, Status
+from sim_bridge.part import BACKENDS
 
 
 def test_a_crash_in_a_trial_is_only_an_answer() -> None:
@@ -31,7 +32,8 @@ def test_a_trial_says_why_it_failed() -> None:
 
 def test_extras_are_those_that_the_package_declares() -> None:
     wanted = doctor.extra_requirements()
-    assert set(doctor._EXTRAS) - {"habitat"} <= set(wanted)
+    used = {part.extra for part in BACKENDS.usable().values() if part.extra}
+    assert {*doctor._EXTRAS, *used} <= set(wanted)
     assert "torch" in wanted["local"]
 
 
@@ -68,6 +70,10 @@ def Simulator(configuration):
 """
 
 
+def _other_pythons() -> list[doctor.Finding]:
+    return [row for row in doctor._extras() if "(for backend:=" in row.part]
+
+
 def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -75,7 +81,7 @@ def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
         doctor, "find_spec", lambda name: None if name == "habitat_sim" else find_spec(name)
     )
     monkeypatch.delenv("PLANNER_HABITAT_PYTHON", raising=False)
-    (habitat,) = [row for row in doctor._extras() if row.part.startswith("habitat-sim")]
+    (habitat,) = _other_pythons()
     assert (habitat.status, habitat.cure) == (Status.ABSENT, "see docs/habitat.md")
     module = tmp_path / "habitat_sim.py"
     python = tmp_path / "python"
@@ -97,11 +103,12 @@ def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
         python.write_text(f"#!/bin/sh\n{body}\n")
         python.chmod(0o755)
         monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(python))
-        found = doctor._habitat_sim(str(python))
+        (found,) = _other_pythons()
         assert found.status is status
         assert f"PLANNER_HABITAT_PYTHON={python}" in found.detail
         assert detail in found.detail
-    lost = doctor._habitat_sim(str(tmp_path / "nothing"))
+    monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(tmp_path / "nothing"))
+    (lost,) = _other_pythons()
     assert (lost.status, "cannot be run" in lost.detail) == (Status.ABSENT, True)
 
 

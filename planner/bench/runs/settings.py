@@ -76,8 +76,7 @@ class RunSettings(FileModel):
     """The settings of one run; those that may differ when it is resumed are not included.
 
     Attributes:
-        backend: a simulator in the catalog of backends; "" = rescue for the house of a rescue
-            scene, graph for one that is another scene graph, else embedded.
+        backend: a simulator in the catalog of backends; "" = `usual_backend` of the house.
         backend_config: its settings file; "" = the shipped one.
         model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
@@ -373,7 +372,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
     add_backend_flags(
         group,
         BACKENDS.names(),
-        "a simulator; default: rescue or graph if the house is such a scene, else embedded",
+        "a simulator; default: what the house needs, else embedded",
     )
     add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")
     group.add_argument(

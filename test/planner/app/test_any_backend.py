@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from planner.app.embedded_run import prepare_run
+from planner.app.embedded_run import prepare_run, usual_backend
 from planner.app.run_options import RunOptions
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
@@ -23,7 +24,7 @@ from planner.world.observation import Observation
 from sim_bridge.backend import Backend
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions
-from sim_bridge.part import make_backend
+from sim_bridge.part import BACKENDS, make_backend
 
 STAND_IN = Path(__file__).parents[2] / "sim_bridge" / "habitat" / "stand_in.py"
 GOAL = {
@@ -54,6 +55,16 @@ def episode(tmp_path: Path, small_house: House, small_episode: Episode) -> Path:
     (folder / "houses").mkdir(parents=True)
     write_house(small_house, folder / "houses" / f"{small_house.name}.json")
     return write_episode(small_episode.model_copy(update={"evaluation": GOAL}), folder)
+
+
+def test_a_house_is_run_in_the_backend_that_says_it_is_its_own(
+    small_house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert usual_backend(small_house) == "embedded"
+    part = replace(BACKENDS.get("graph"), own_houses=lambda: (small_house.name,))
+    monkeypatch.setitem(BACKENDS._loaded, "graph", part)
+    assert usual_backend(small_house) == "graph"
+    assert usual_backend(small_house.model_copy(update={"name": "other"})) == "embedded"
 
 
 @pytest.mark.slow

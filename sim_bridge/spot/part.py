@@ -1,12 +1,14 @@
-"""Makes the backend of a Spot, which needs the extra `spot`."""
+"""The records of the backends of a Spot, real and emulated, and making them: needs the SDK."""
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from planner.world.errors import PlannerError
 from planner.world.files import read_model
 from sim_bridge.backend import Backend
+from sim_bridge.part import BackendPart
 
 
 def open_spot(settings: Path | None, *, in_emulator: bool) -> Backend:
@@ -27,3 +29,18 @@ def open_spot(settings: Path | None, *, in_emulator: bool) -> Backend:
 
     options = None if settings is None else read_model(settings, SpotOptions)
     return SpotBackend(emulated(options) if in_emulator else options)
+
+
+SPOT = BackendPart(
+    summary="a Spot with an arm",
+    make=partial(open_spot, in_emulator=False),
+    simulated=False,
+    physical_stop="the tablet's stop button or the motor lockout",
+    extra="spot",
+)
+EMULATOR = BackendPart(
+    summary="an emulated Spot: its protocol and SDK, in simulated time",
+    make=partial(open_spot, in_emulator=True),
+    simulated=True,
+    extra="spot",
+)
