@@ -24,6 +24,7 @@ from planner import network_probe, renderer_probe
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
 from planner.evaluation.metrics.metric import ALL_METRICS
+from planner.houses.part import HOUSE_FORMATS
 from planner.memory.part import UPDATERS
 from planner.models.part import MODELS
 from planner.parts.calls import SKILLS
@@ -35,7 +36,10 @@ from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
 from sim_bridge.part import BACKENDS, OtherPython
 
-KINDS = (PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES)
+KINDS = (
+    *(PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES),
+    HOUSE_FORMATS,
+)
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")

@@ -314,7 +314,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/houses/hssd/test_tolerance.py::test_the_table_says_what_was_read"
     ),
     "planner houses export habitat FILE --scenes HSSD -o DIR": (
-        "test/planner/bench/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
+        "test/sim_bridge/habitat/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
     ),
     "planner demo --backend habitat": (
         "test/integration/test_bridge_habitat.py::test_the_demo_runs_on_it"

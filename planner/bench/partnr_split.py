@@ -14,7 +14,6 @@ from pathlib import Path
 
 import yaml
 
-from planner.app.hssd_export import export_once, index_models, write_index
 from planner.bench.runs import run_cli
 from planner.bench.runs.claims import table_lines
 from planner.bench.runs.llamar_tables import Run
@@ -29,6 +28,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_bytes, read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
+from sim_bridge.habitat.hssd_export import export_once, index_models, write_index
 from sim_bridge.part import BACKENDS
 
 GET = (

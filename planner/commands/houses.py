@@ -1,7 +1,6 @@
-"""`planner houses`, with the simulators' file formats at hand for `export`.
+"""`planner houses`, with the embedded simulator at hand.
 
-The houses know no simulator; here, where everything may be known, theirs is the command line
-and these are the writers.
+The houses know no simulator; here, where everything may be known, theirs is the command line.
 """
 
 from __future__ import annotations
@@ -10,6 +9,7 @@ import argparse
 from pathlib import Path
 
 from planner.houses import cli
+from planner.houses.part import HouseFormat
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 
@@ -22,31 +22,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """As `planner.houses.cli`; a simulator's writer is imported only where it is asked for."""
-    return cli.run(args, {"habitat": _habitat, "mujoco": _mujoco}, _explore, _play)
+    """As `planner.houses.cli`."""
+    return cli.run(args, _explore, _play)
 
 
-def _habitat(house: House, directory: Path, scenes: Path | None) -> str:
-    from planner.app.hssd_export import export_hssd
-    from sim_bridge.habitat.dataset.writer import export_habitat
-
-    if scenes is None:
-        dataset = export_habitat(house, directory)
-    else:
-        dataset = export_hssd(house, scenes, directory)
-    opening = sum(bool(template.joints) for template in dataset.furniture.values())
-    return (
-        f"{dataset.config}: scene {dataset.scene}, {len(dataset.furniture)} pieces of furniture "
-        f"of which {opening} open, {len(dataset.things)} things"
-    )
-
-
-def _mujoco(house: House, directory: Path, scenes: Path | None) -> str:
+def _write_mujoco(house: House, directory: Path, _scenes: Path | None) -> str:
     from sim_bridge.embedded.scene import export_mujoco
 
-    if scenes is not None:
-        raise PlannerError("--scenes: MuJoCo shows a house of HSSD by our recipes only")
     return f"{export_mujoco(house, directory)}: MJCF"
+
+
+MUJOCO = HouseFormat(summary="an MJCF file", write=_write_mujoco)
 
 
 def _explore(house: House, output: Path | None) -> str:

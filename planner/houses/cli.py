@@ -11,27 +11,31 @@ from pathlib import Path
 
 from planner.houses.drawing import PlanLayers, draw_floor_plan
 from planner.houses.generator import generate_house, recipes, shipped_houses
-from planner.houses.hssd.dataset import HssdDataset
-from planner.houses.hssd.scene import HssdScene, read_scene
+from planner.houses.part import HOUSE_FORMATS, HouseFormat, HouseSource, ReadHouse
 from planner.houses.reporting import summary, write_or_refuse
-from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House, house_json, write_house
 from planner.world.house_checks import check_house, find_house, load_house, read_house
 
 # `planner houses import`: reads scenes of a downloaded data set as houses.
 
-_LAYOUTS = ("hssd", "scenes")
+
+def _readable() -> dict[str, HouseFormat]:
+    """The formats that can be read; a data set is of the first unless one is named."""
+    return {name: part for name, part in HOUSE_FORMATS.usable().items() if part.read is not None}
 
 
 def add_import_arguments(parser: argparse.ArgumentParser) -> None:
     """Declares the arguments of `planner houses import`."""
+    formats = _readable()
+    known = "; ".join(f"{name}: {part.summary}" for name, part in formats.items())
     parser.add_argument(
         "what",
         nargs="+",
-        metavar="[hssd|scenes] DIR [SCENE]",
-        help="the folder of the data set hssd-hab (branch partnr), or with `scenes` of any scene "
-        "data set for Habitat, such as ReplicaCAD; and a scene of it; default: list the scenes",
+        metavar=f"[{'|'.join(formats)}] DIR [SCENE]",
+        help=f"what a data set is, by default the first ({known}); its folder; and a scene of it, "
+        "by default a list of all",
     )
     parser.add_argument(
         "--all",
@@ -56,30 +60,33 @@ def run_import(args: argparse.Namespace) -> int:
     Raises:
         PlannerError: for a data set or scene that cannot be read.
     """
-    folder, scene_id, is_partnr = _words(args.what)
-    dataset = HssdDataset(folder, is_partnr=is_partnr)
+    source, scene = _words(args.what)
     if args.all:
-        if scene_id is not None or args.storey is not None:
+        if scene is not None or args.storey is not None:
             raise PlannerError("--all reads every scene and storey: name neither")
-        return _import_all(dataset, args.output)
-    if scene_id is None:
-        print("\n".join(sorted(dataset.scenes)))
+        return _import_all(source, args.output)
+    if scene is None:
+        print("\n".join(source.scenes))
         return 0
-    scene = read_scene(dataset, scene_id, default_catalogue(), args.storey)
-    output = args.output or Path(f"{scene.house.name}.json")
-    write_or_refuse(output, partial(write_house, scene.house))
-    print(f"{output}: {summary(scene.house)}")
-    for sentence in scene.left_out:
+    found = source.read(scene, args.storey)
+    output = args.output or Path(f"{found.house.name}.json")
+    write_or_refuse(output, partial(write_house, found.house))
+    print(f"{output}: {summary(found.house)}")
+    for sentence in found.left_out:
         print(f"  {sentence}")
     return 0
 
 
-def _words(what: list[str]) -> tuple[Path, str | None, bool]:
-    words = what[1:] if what[0] in _LAYOUTS and len(what) > 1 else what
+def _words(what: list[str]) -> tuple[HouseSource, str | None]:
+    formats = _readable()
+    named = what[0] in formats and len(what) > 1
+    words = what[1:] if named else what
     if len(words) > 2:
         raise PlannerError(f"expected a folder and a scene, got {' '.join(words)}")
-    is_partnr = words is what or what[0] == _LAYOUTS[0]
-    return Path(words[0]), words[1] if len(words) == 2 else None, is_partnr
+    read = formats[what[0]].read if named else next((p.read for p in formats.values()), None)
+    if read is None:
+        raise PlannerError("no format is installed from which houses can be read")
+    return read(Path(words[0])), words[1] if len(words) == 2 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +99,10 @@ class _Outcome:
     notes: tuple[str, ...]
 
 
-def _import_all(dataset: HssdDataset, output: Path | None) -> int:
-    catalogue = default_catalogue()
+def _import_all(source: HouseSource, output: Path | None) -> int:
     rows: list[_Outcome] = []
-    for scene_id in sorted(dataset.scenes):
-        for row in _outcomes(dataset, scene_id, catalogue, output):
+    for scene in source.scenes:
+        for row in _outcomes(source, scene, output):
             print(f"{row.name:<28} {row.read:<8} {row.size}")
             for note in row.notes:
                 print(f"{'':<28} {'':<8} - {note}")
@@ -105,37 +111,69 @@ def _import_all(dataset: HssdDataset, output: Path | None) -> int:
         word: sum(row.read == word for row in rows) for word in ("whole", "in part", "refused")
     }
     told = ", ".join(f"{count} {word}" for word, count in counts.items())
-    print(f"{len(dataset.scenes)} scenes, {len(rows)} houses: {told}")
+    print(f"{len(source.scenes)} scenes, {len(rows)} houses: {told}")
     return int(counts["refused"] > 0 or not rows)
 
 
-def _outcomes(
-    dataset: HssdDataset, scene_id: str, catalogue: Catalogue, output: Path | None
-) -> Iterator[_Outcome]:
+def _outcomes(source: HouseSource, scene: str, output: Path | None) -> Iterator[_Outcome]:
     """The storeys of a scene, the main one first."""
     try:
-        main = read_scene(dataset, scene_id, catalogue)
+        main = source.read(scene, None)
     except FileError as error:
-        yield _Outcome(scene_id, "refused", "", (str(error),))
+        yield _Outcome(scene, "refused", "", (str(error),))
         return
     yield _written(main, output)
-    storey = main.regions.storey
-    for number in range(storey.count):
-        if number == storey.number:
+    for number in range(main.storeys):
+        if number == main.storey:
             continue
         try:
-            yield _written(read_scene(dataset, scene_id, catalogue, number), output)
+            yield _written(source.read(scene, number), output)
         except FileError as error:
-            yield _Outcome(f"{scene_id}, storey {number}", "refused", "", (str(error),))
+            yield _Outcome(f"{scene}, storey {number}", "refused", "", (str(error),))
 
 
-def _written(scene: HssdScene, output: Path | None) -> _Outcome:
+def _written(found: ReadHouse, output: Path | None) -> _Outcome:
     if output is not None:
         write_or_refuse(output, lambda folder: folder.mkdir(parents=True, exist_ok=True))
-        file = output / f"{scene.house.name}.json"
-        write_or_refuse(file, partial(write_house, scene.house))
-    read = "in part" if scene.left_out else "whole"
-    return _Outcome(scene.house.name, read, summary(scene.house), scene.left_out)
+        file = output / f"{found.house.name}.json"
+        write_or_refuse(file, partial(write_house, found.house))
+    read = "in part" if found.left_out else "whole"
+    return _Outcome(found.house.name, read, summary(found.house), found.left_out)
+
+
+# `planner houses export`: writes a house in a simulator's own format.
+
+
+def _writable() -> dict[str, HouseFormat]:
+    return {name: part for name, part in HOUSE_FORMATS.usable().items() if part.write is not None}
+
+
+def _add_export_arguments(parser: argparse.ArgumentParser) -> None:
+    formats = _writable()
+    parser.add_argument(
+        "format",
+        choices=tuple(formats),
+        help="; ".join(f"{name}: {part.summary}" for name, part in formats.items()),
+    )
+    parser.add_argument("house", metavar="FILE_OR_NAME")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go"
+    )
+    showing = ", ".join(name for name, part in formats.items() if part.takes_scenes)
+    parser.add_argument(
+        "--scenes",
+        type=Path,
+        metavar="DIR",
+        help=f"{showing}: the scene data set that it was read from, whose own meshes are shown",
+    )
+
+
+def _export(args: argparse.Namespace) -> int:
+    part = HOUSE_FORMATS.get(args.format)
+    if part.write is None or (args.scenes is not None and not part.takes_scenes):
+        raise PlannerError(f"--scenes: {args.format} shows the house by our recipes only")
+    print(part.write(load_house(args.house), args.output, args.scenes))
+    return 0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -171,25 +209,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     explore.add_argument("house", metavar="FILE_OR_NAME")
     explore.add_argument("-o", "--output", type=Path, metavar="PNG", help="draws the built map")
 
-    export = actions.add_parser("export", help="write a house in a simulator's own format")
-    export.add_argument(
-        "format",
-        choices=("habitat", "mujoco"),
-        help="habitat: a scene dataset; mujoco: an MJCF file",
+    _add_export_arguments(
+        actions.add_parser("export", help="write a house in a simulator's own format")
     )
-    export.add_argument("house", metavar="FILE_OR_NAME")
-    export.add_argument(
-        "-o", "--output", type=Path, required=True, metavar="DIR", help="where the files go"
-    )
-    export.add_argument(
-        "--scenes",
-        type=Path,
-        metavar="DIR",
-        help="habitat: the scene data set that it was read from, whose own meshes are shown",
-    )
-
     add_import_arguments(
-        actions.add_parser("import", help="read scenes of a downloaded HSSD as houses")
+        actions.add_parser("import", help="read scenes of a downloaded data set as houses")
     )
 
     play = actions.add_parser(
@@ -203,10 +227,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     actions.add_parser("ship", help="rebuild the shipped houses from their recipes")
 
 
-Exporter = Callable[[House, Path, Path | None], str]
-"""Writes a house into a folder, with a downloaded HSSD if given; returns what it wrote."""
-
-
 Explorer = Callable[[House, Path | None], str]
 """Explores a house, draws the built map into a file if given, and returns what it came to."""
 
@@ -215,20 +235,12 @@ Player = Callable[[Path], bool]
 """Plays the programs under a folder and prints what became of them; whether all came out."""
 
 
-def run(
-    args: argparse.Namespace,
-    exporters: Mapping[str, Exporter],
-    explorer: Explorer,
-    player: Player,
-) -> int:
-    """Runs one action and returns the exit status; `exporters` by the format's name."""
+def run(args: argparse.Namespace, explorer: Explorer, player: Player) -> int:
+    """Runs one action and returns the exit status."""
     if args.action == "play":
         return 0 if player(args.folder) else 1
     if args.action == "explore":
         print(explorer(load_house(args.house), args.output))
-        return 0
-    if args.action == "export":
-        print(exporters[args.format](load_house(args.house), args.output, args.scenes))
         return 0
     return _ACTIONS[args.action](args)
 
@@ -309,6 +321,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "generate": _generate,
     "check": _check,
     "draw": _draw,
+    "export": _export,
     "import": run_import,
     "list": _list,
     "ship": _ship,

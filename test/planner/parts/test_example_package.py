@@ -119,6 +119,16 @@ def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
 
 
 @pytest.mark.slow
+def test_a_house_is_written_in_its_format(planner: Planner, tmp_path: Path) -> None:
+    done = planner("houses", "export", "inventory", "train_0", "-o", str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    assert "kitchen_0: fridge_0\n" in (tmp_path / "train_0.txt").read_text()
+    assert "inventory: a list of the furniture" in planner("houses", "export", "--help").stdout
+    refused = planner("houses", "export", "inventory", "train_0", "-o", "x", "--scenes", "y")
+    assert refused.stderr == "error: --scenes: inventory shows the house by our recipes only\n"
+
+
+@pytest.mark.slow
 def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "3", "--out", str(tmp_path / "run"))
     done = planner("bench", "night_light_0", *words)

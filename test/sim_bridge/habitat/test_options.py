@@ -14,7 +14,6 @@ import pytest
 import trimesh
 from hssd_layout import CUP_MODEL, write_hssd, write_json, write_movables
 
-from planner.app.hssd_export import index_models, write_index
 from planner.world.episode import Episode
 from planner.world.errors import FileError
 from planner.world.house import House
@@ -24,6 +23,7 @@ from sim_bridge.geometry import DrawsModels
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.dataset.meshes import Solid, box_triangles, write_glb
 from sim_bridge.habitat.dataset.wrapped import body_mesh, thing_mesh, wrapped
+from sim_bridge.habitat.hssd_export import index_models, write_index
 from sim_bridge.habitat.options import BodyModel, HabitatOptions, Models, ThingModel, read_models
 
 STAND_IN = Path(__file__).with_name("stand_in.py")

@@ -10,7 +10,6 @@ import pytest
 from hssd_layout import MODELS, SCENE, STAND_MODEL, handle
 from nasty_layout import ASIDE_AT, ASIDE_M, ASIDE_MODEL, edit, write_nasty
 
-from planner.app.hssd_export import export_hssd
 from planner.cli import main
 from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.scene import HssdScene, read_scene
@@ -18,6 +17,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from sim_bridge.habitat.dataset.writer import export_habitat
+from sim_bridge.habitat.hssd_export import export_hssd
 
 
 @pytest.fixture(scope="module")

@@ -11,12 +11,12 @@ from dataset_reading import read, read_scene
 from hssd_layout import MODELS, SCENE, write_hssd
 from nasty_layout import ajar
 
-from planner.app.hssd_export import export_hssd
 from planner.cli import main
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
+from sim_bridge.habitat.hssd_export import export_hssd
 
 
 @pytest.fixture(scope="module")
