@@ -44,7 +44,9 @@ COMMANDS: Mapping[str, Command] = {
     "check": Command("planner.commands.check", "whether a part meets its interface"),
     "console": Command("planner.console.cli", "a page to see and steer running nodes, or a bag"),
     "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
-    "demo-spot": Command("planner.spot_demo", "four tasks on an emulated Spot, with success rates"),
+    "demo-spot": Command(
+        "sim_bridge.spot.demo", "four tasks on an emulated Spot, with success rates"
+    ),
     "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
     "episodes": Command("planner.commands.episodes", "make, check, draw and review tasks"),
     "evaluate": Command("planner.replay.evaluate", "the verdict of a recorded bag"),
@@ -52,7 +54,7 @@ COMMANDS: Mapping[str, Command] = {
     "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),
     "instruct": Command("planner.instruct.cli", "send running robots an instruction"),
     "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
-    "layout": Command("planner.commands.layout", "check or draw the layout of a real house"),
+    "layout": Command("sim_bridge.spot.layout_cli", "check or draw the layout of a real house"),
     "memory": Command("planner.memory.cli", "query what the robots remember, and correct it"),
     "operate": Command("planner.operate.cli", "claim, power on, stand, stop: an operator's part"),
     "programs": Command("planner.commands.programs", "what robots were taught to do"),

@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from planner import network_probe, renderer_probe
+from planner.bad_day.schedule import FORMS
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
 from planner.evaluation.metrics.metric import ALL_METRICS
@@ -38,7 +39,7 @@ from sim_bridge.part import BACKENDS, OtherPython
 
 KINDS = (
     *(PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES),
-    HOUSE_FORMATS,
+    *(HOUSE_FORMATS, FORMS),
 )
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import (
     GAVE_UP,
     LIMIT_S,
@@ -21,7 +22,6 @@ from planner.bad_day.permission import (
     permissions,
     unpermitted_motions,
 )
-from planner.bad_day.schedule import Schedule
 from planner.bad_day.trial import Check, Outcome, Violation
 from planner.supervision import EXIT_CONFIGURATION, EXIT_OK
 

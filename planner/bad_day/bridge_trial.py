@@ -1,7 +1,7 @@
-"""One bridge run: the bridge node on an emulated Spot in real time, or on a simulator.
+"""One bridge run: the bridge node on a robot in real time, or on a simulator.
 
 The bridge and its clients are processes of their own; robot, link and operator live in this one.
-Ground truth comes from the emulator, whose time is wall-clock time.
+Ground truth comes from the robot's stand-in, whose time is wall-clock time.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from planner.bad_day.bridge_checks import Evidence, Recovery, back_s, judge_run
+from planner.bad_day.faults import Event, Fault
 from planner.bad_day.harness import ANSWER_S, READY_S, Faults, RobotHarness
 from planner.bad_day.permission import Cause, Request, Revocation, joined, read_records, truncated
 from planner.bad_day.processes import Program, ProgramSpec
-from planner.bad_day.schedule import Event, Fault, Form, Timeline
+from planner.bad_day.schedule import Timeline
 from planner.bad_day.trial import Assignment, BaseTrial, Outcome
 from planner.bad_day.watching.node import Operator
 from planner.up import find_executable
@@ -47,20 +48,7 @@ class BridgeTrial(BaseTrial):
         Raises:
             PlannerError: if the run could not be set up.
         """
-        harness: RobotHarness
-        if self.schedule.form is Form.SIM:
-            from planner.bad_day.sim_harness import SimHarness
-
-            harness = SimHarness(self._folder, self._safety, self._domain)
-        elif self.schedule.form is Form.ROS:
-            from planner.bad_day.ros_harness import RosHarness
-
-            harness = RosHarness(self.schedule, self._folder, self._safety, self._domain)
-        else:
-            from planner.bad_day.spot_harness import SpotHarness
-
-            harness = SpotHarness(self.schedule, self._folder, self._safety)
-        with harness as robot:
+        with self._robot() as robot:
             try:
                 return self._run(robot)
             finally:
@@ -229,7 +217,7 @@ class BridgeTrial(BaseTrial):
 
     def _recover(self, operator: Operator, robot: RobotHarness) -> Recovery | None:
         """Makes the robot ready and waits for a drive; not where goals are too short for one."""
-        if self.schedule.form is not Form.ROS:
+        if not self._form.recovers:
             return None
         try:
             self._await_bridge()

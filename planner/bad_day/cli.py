@@ -9,18 +9,10 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
-from importlib.util import find_spec
 from pathlib import Path
 
-from planner.bad_day.schedule import (
-    BRIDGE_FORMS,
-    OUTAGES,
-    Fault,
-    Form,
-    Schedule,
-    make_schedule,
-    outage_schedule,
-)
+from planner.bad_day.faults import Fault, Schedule
+from planner.bad_day.schedule import FORMS, OUTAGES, make_schedule, outage_form, outage_schedule
 from planner.bad_day.trial import Outcome, line, repeat_command, table
 from planner.environment import ros_environment
 from planner.supervision import EXIT_FAILED, EXIT_OK
@@ -30,7 +22,6 @@ DEFAULT_RUNS = 30
 # They take a minute each.
 DEFAULT_STACKS = 30
 _EVERY = 10
-_INTERFACES = "the messages of Nav2, MoveIt and ros2_control"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--task",
         default="mix",
-        choices=["mix", *Form],
+        choices=["mix", *FORMS.names()],
         help="what the faults are injected into; mix = bridge runs with whole stacks among them",
     )
     parser.add_argument(
@@ -63,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--outage",
         choices=[str(fault) for fault in OUTAGES],
         help="instead of a schedule one stall of the link (3 s) or freeze of the bridge (2 s) in a "
-        "task on the emulated Spot, which has to succeed all the same",
+        "task on an emulated robot, which has to succeed all the same",
     )
     parser.add_argument("--list", action="store_true", help="print the schedules and run nothing")
     parser.add_argument(
@@ -81,25 +72,16 @@ def run(args: argparse.Namespace) -> int:
         return _attack(args.hostile, args.seed, args.keep)
     outage = None if args.outage is None else Fault(args.outage)
     if outage is not None:
-        if args.task not in ("mix", Form.SPOT):
-            raise PlannerError(f"--outage is of tasks on the emulated Spot, not of {args.task}")
-        args.task = Form.SPOT
+        survivor = outage_form()
+        if args.task not in ("mix", survivor):
+            raise PlannerError(f"--outage is of --task {survivor}, not of {args.task}")
+        args.task = survivor
     schedules = [_schedule(form, seed, outage) for form, seed in chosen(args)]
     if args.list:
         for schedule in schedules:
             print(f"{schedule.form} {schedule.seed}: " + "; ".join(map(str, schedule.events)))
         return EXIT_OK
-    if not has_sdk():
-        if args.task in (Form.BRIDGE, Form.SPOT):
-            raise PlannerError(f"{args.task} needs the Spot SDK: make spot (read its licence)")
-        print("no runs on the emulated Spot: its SDK is not installed (make spot)", flush=True)
-    if not has_robot_interfaces():
-        if args.task == Form.ROS:
-            raise PlannerError(f"{args.task} needs {_INTERFACES}: make robot-interfaces")
-        if args.task == "mix":
-            print(
-                f"no runs of backend ros: without {_INTERFACES} (make robot-interfaces)", flush=True
-            )
+    _check_installed(args.task)
     # Must happen before ROS is loaded.
     os.environ.update(ros_environment(os.environ))
     done: list[Outcome] = []
@@ -120,6 +102,21 @@ def run(args: argparse.Namespace) -> int:
     return EXIT_FAILED if bad else EXIT_OK
 
 
+def _check_installed(task: str) -> None:
+    """Says which runs a mix lacks for want of software.
+
+    Raises:
+        PlannerError: if all runs need it.
+    """
+    for name, part in FORMS.usable().items():
+        if part.is_installed():
+            continue
+        if task == name:
+            raise PlannerError(f"{task} needs {part.needs}")
+        if task == "mix" and part.left_out:
+            print(part.left_out, flush=True)
+
+
 def _attack(inputs: int, seed: int, keep: Path | None) -> int:
     """Sends hostile inputs and prints what came of them; 0 if nothing was violated."""
     os.environ.update(ros_environment(os.environ))
@@ -137,7 +134,7 @@ def _attack(inputs: int, seed: int, keep: Path | None) -> int:
     return EXIT_FAILED if found.violations else EXIT_OK
 
 
-def _schedule(form: Form, seed: int, outage: Fault | None) -> Schedule:
+def _schedule(form: str, seed: int, outage: Fault | None) -> Schedule:
     return make_schedule(form, seed) if outage is None else outage_schedule(seed, outage)
 
 
@@ -146,7 +143,7 @@ def _confirmed(bad: list[Outcome], keep: Path | None, outage: Fault | None) -> l
     found = []
     for each in bad:
         again_keep = None if keep is None else keep / "again"
-        for outcome in _run_all([_schedule(Form(each.form), each.seed, outage)], 1, again_keep):
+        for outcome in _run_all([_schedule(each.form, each.seed, outage)], 1, again_keep):
             fails = bool(outcome.violations or outcome.trouble)
             what = "failed again" if fails else "no violation"
             print(f"{each.form} {each.seed}, repeated: {what}", flush=True)
@@ -155,33 +152,25 @@ def _confirmed(bad: list[Outcome], keep: Path | None, outage: Fault | None) -> l
     return found
 
 
-def chosen(args: argparse.Namespace) -> list[tuple[Form, int]]:
+def chosen(args: argparse.Namespace) -> list[tuple[str, int]]:
     """Forms and seeds of a series; in a mix every tenth is a whole stack, of each kind in turn."""
     seeds = range(args.seed, args.seed + args.runs)
     if args.task != "mix":
-        return [(Form(args.task), seed) for seed in seeds]
-    sdk = has_sdk()
-    small = Form.BRIDGE if sdk else Form.SIM
-    kinds = (Form.DEMO, Form.SPOT, Form.TEAM) if sdk else (Form.DEMO, Form.TEAM)
-    if has_robot_interfaces():
-        # One at a time too: the robot is a process of its own that renders pictures.
-        kinds = (*kinds, Form.ROS)
+        return [(args.task, seed) for seed in seeds]
+    places = {
+        name: (part.place_in_mix, part.in_parallel)
+        for name, part in FORMS.usable().items()
+        if part.place_in_mix is not None and part.is_installed()
+    }
+    ordered = sorted(places, key=places.__getitem__)
+    small = next(name for name in ordered if FORMS.get(name).in_parallel)
+    kinds = [name for name in ordered if not FORMS.get(name).in_parallel]
     stacks = {
         seeds[index]: kinds[number % len(kinds)]
         for number, index in enumerate(range(_EVERY - 1, args.runs, _EVERY))
         if number < args.stacks
     }
     return [(stacks.get(seed, small), seed) for seed in seeds]
-
-
-def has_sdk() -> bool:
-    """Whether the extra `spot` is installed."""
-    return find_spec("bosdyn") is not None and find_spec("bosdyn.client") is not None
-
-
-def has_robot_interfaces() -> bool:
-    """Whether the messages of Nav2, MoveIt and ros2_control are installed."""
-    return all(find_spec(name) for name in ("nav2_msgs", "moveit_msgs", "control_msgs"))
 
 
 def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterator[Outcome]:
@@ -193,7 +182,7 @@ def _run_all(schedules: list[Schedule], jobs: int, keep: Path | None) -> Iterato
 
     with ThreadPoolExecutor(max(1, jobs)) as small, ThreadPoolExecutor(1) as whole:
         waiting = [
-            (small if schedule.form in BRIDGE_FORMS else whole).submit(go, schedule)
+            (small if FORMS.get(schedule.form).in_parallel else whole).submit(go, schedule)
             for schedule in schedules
         ]
         try:

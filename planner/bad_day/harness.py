@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
+from planner.bad_day.faults import ENABLING, RECOVERY, Event
 from planner.bad_day.permission import ClockSetBack, Motion, Request, Revocation, Sample
-from planner.bad_day.schedule import ENABLING, RECOVERY, Event
 from planner.bad_day.watching.node import Operator
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -123,6 +123,9 @@ class RobotHarness(Protocol):
 
     def samples(self) -> Sequence[Sample]:
         """All steps, if a rule bounds their speed."""
+
+    def goal_holds(self) -> bool:
+        """Whether the goal of its task holds; False where it has none."""
 
     def programs(self) -> Sequence[tuple[str, int | None, str]]:
         """Its processes, once its time has stopped: name, exit status and output of each."""

@@ -3,15 +3,16 @@
 
 import contextlib
 
-from planner.warm_start import load_common
-
-with contextlib.suppress(ImportError):
-    # Needs the extra `spot`.
-    import planner.bad_day.spot_harness
-    import sim_bridge.spot.backend
 import planner.bad_day.bridge_trial
 import planner.bad_day.client.node
 import planner.bad_day.stack_trial
 import sim_bridge.node
+from planner.bad_day.schedule import FORMS
+from planner.warm_start import load_common
 
 load_common()
+for form in FORMS.usable().values():
+    if form.load is not None:
+        # It may need what is not installed.
+        with contextlib.suppress(ImportError):
+            form.load()

@@ -12,9 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.harness import READY_S, Faults, enable, safety_rules
 from planner.bad_day.permission import Motion, Sample
-from planner.bad_day.schedule import SERVERS, Event, Fault, Schedule
+from planner.bad_day.schedule import SERVERS
 from planner.bad_day.watching.node import Operator, RobotWatcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
@@ -161,6 +162,10 @@ class RosHarness:
     def samples(self) -> Sequence[Sample]:
         """None: the emulated base cannot exceed the limit."""
         return []
+
+    def goal_holds(self) -> bool:
+        """False: it has no task."""
+        return False
 
     def programs(self) -> list[tuple[str, int | None, str]]:
         """The robot."""

@@ -4,154 +4,115 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from planner.bad_day.faults import ENABLING, RECOVERY, Event, Fault, Schedule
+from planner.parts.catalog import Catalog
+from planner.parts.option import Option
+from planner.world.errors import PlannerError
 
-class Form(StrEnum):
-    """What a schedule runs against."""
+if TYPE_CHECKING:
+    # Needs ROS.
+    from planner.bad_day.harness import RobotHarness
 
-    BRIDGE = "bridge"  # the bridge node and a scripted client on an emulated Spot in real time
-    SIM = "sim"  # the same on the embedded simulator, for machines without the Spot SDK
-    DEMO = "demo"  # the whole stack with one agent, on the embedded simulator
-    TEAM = "team"  # the same with two agents
-    SPOT = "spot"  # the whole stack on the emulated Spot, as in demo-spot
-    ROS = "ros"  # the bridge node and a scripted client on the emulated robot with Nav2 and MoveIt
+HarnessMaker: TypeAlias = "Callable[[Schedule, Path, Mapping[str, Any], int], RobotHarness]"
+"""Makes the robot of a run.
 
-
-# Several of these run in parallel.
-BRIDGE_FORMS = frozenset({Form.BRIDGE, Form.SIM})
-# Without the nodes above the bridge.
-CLIENT_FORMS = BRIDGE_FORMS | {Form.ROS}
-
-
-class Fault(StrEnum):
-    """Kinds of fault; the comments explain what `value`, `seconds` and `name` mean for each."""
-
-    # The link between bridge and robot.
-    ROUND_TRIP = "round_trip"  # seconds `value`, for the rest of the run
-    LOSS = "loss"  # the share `value` of packets, for the rest of the run
-    STALL = "stall"  # for `seconds`
-    CUT = "cut"
-    DROP_REQUEST = "drop_request"  # the next call of the method `name`
-    DROP_ANSWER = "drop_answer"
-    REORDER = "reorder"
-    # The robot.
-    TAKE_LEASE = "take_lease"  # by a client with the name `name`
-    CLOCK_STEP = "clock_step"  # the robot's clock jumps by `value` seconds
-    ESTOP = "estop"  # pressed on the robot, released after `seconds`
-    SERVER_DEAD = "server_dead"  # Nav2 or MoveIt, as `name` says, killed and back after `seconds`
-    # The machine.
-    CPU_SHARE = "cpu_share"  # of the process `name` down to `value`, for `seconds`
-    BUSY = "busy"  # `value` busy processes compete for the CPU, for `seconds`
-    FULL_DISK = "full_disk"  # of the recorder, for `seconds`; 0 = for the rest of the run
-    # Processes.
-    FREEZE = "freeze"  # SIGSTOP of the process `name`, SIGCONT after `seconds`
-    KILL = "kill"  # SIGKILL of the process `name`
-    SECOND_CLIENT = "second_client"  # another client that sends goals of its own
-    SECOND_BRIDGE = "second_bridge"  # another bridge in the same ROS domain
-    # The language model's server.
-    MODEL_SLOW = "model_slow"  # each answer takes `value` seconds, for `seconds`
-    MODEL_DEAD = "model_dead"  # connections are refused, for `seconds`
-    # The operator.
-    CALL = "call"  # the service `name`
+From its schedule, a folder for files, what differs from the safety rules, and the ROS domain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """One fault, `at_s` seconds after everything was ready."""
+class StackTask:
+    """What a whole stack does.
 
-    at_s: float
-    fault: Fault
-    seconds: float = 0.0
-    value: float = 0.0
-    name: str = ""
+    Attributes:
+        episode: by name or path.
+        agents: how many; 0 = the episode's.
+        after_s: how long a run goes on after the last fault before it is asked to end.
+    """
 
-    def __str__(self) -> str:
-        words = [f"{self.at_s:.2f} s {self.fault}"]
-        words += [self.name] if self.name else []
-        words += [f"{self.value:g}"] if self.value else []
-        words += [f"for {self.seconds:g} s"] if self.seconds else []
-        return " ".join(words)
+    episode: str
+    agents: int
+    after_s: float
 
 
-@dataclass(frozen=True, slots=True)
-class Schedule:
-    """The faults of one run, and the seed of everything else that is random in it."""
+def _is_here() -> bool:
+    return True
 
-    form: Form
-    seed: int
-    events: tuple[Event, ...]
-    # How long faults last; then all of them are cleared.
-    seconds: float
-    # The one outage that the task has to survive, if that is what is tried.
-    survives: Fault | None = None
+
+FORM_INTERFACE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FormPart:
+    """The record of a form of runs: what faults are injected into.
+
+    Attributes:
+        summary: how they are made, for tables.
+        faults: the kinds, each with its weight.
+        load: imports what its robot needs, and returns what makes it; also called ahead of all
+            runs. None = a whole stack on the simulator that it starts by itself.
+        task: of a whole stack; None = the bridge node and a scripted client.
+        in_parallel: whether several run at once, for a few seconds each, in which the operator
+            calls anything.
+        number: least and greatest number of faults.
+        longest_freeze_s: of a process; None = half of the run.
+        recovers: whether the operator makes the robot ready again after its bridge died, and a
+            drive has to succeed in the end.
+        survives_outages: whether its task is the one that has to succeed in spite of an outage.
+        place_in_mix: in the order of a mix; of those in parallel only the first is taken. None =
+            it is run by name only.
+        is_installed: whether what it needs is installed.
+        needs: what that is and how to get it.
+        left_out: what is printed where a mix lacks it for want of that; "" = nothing.
+        options: none.
+        interface: version of this record that the form was written for.
+    """
+
+    summary: str
+    faults: Sequence[tuple[Fault, int]]
+    load: Callable[[], HarnessMaker] | None = None
+    task: StackTask | None = None
+    in_parallel: bool = False
+    number: tuple[int, int] = (2, 5)
+    longest_freeze_s: float | None = None
+    recovers: bool = False
+    survives_outages: bool = False
+    place_in_mix: int | None = None
+    is_installed: Callable[[], bool] = _is_here
+    needs: str = ""
+    left_out: str = ""
+    options: tuple[Option, ...] = ()
+    interface: int = FORM_INTERFACE
+
+    @property
+    def seconds(self) -> float:
+        """How long faults last."""
+        return BRIDGE_S if self.in_parallel else STACK_S
+
+
+FORMS: Catalog[FormPart] = Catalog(
+    "bad-day form",
+    "planner.bad_day.forms",
+    "FORMS",
+    f"{__name__}:FormPart",
+    FORM_INTERFACE,
+    group="planner.bad_day_forms",
+)
 
 
 # RPCs whose loss or delay changes what the robot does or who may command it.
 _METHODS = ("RobotCommand", "RobotCommand", "GetRobotState", "RetainLease", "CheckIn", "ListLeases")
 _OWNERS = ("tablet", "planner-bridge", "planner-bridge-elsewhere", "other")
 _CALLS = ("stop", "stop", "sit", "release", "estop/gentle", "estop/hard", "power_off")
-# Calls that bring a stopped robot back to its feet.
-RECOVERY = ("estop/release", "claim", "power_on", "stand")
-# What makes a robot ready that nobody has stopped.
-ENABLING = ("claim", "power_on", "stand")
 BRIDGE_S, STACK_S = 5.0, 20.0
 SERVERS = ("nav2", "moveit")
-# A goal of 12 s is answered within the 15 s after which a client gives it up.
-ROS_FREEZE_S = 2.5
 # From the death of a bridge until its successor serves; measured: 4 to 6 s.
 ROS_RESTART_S = 8.0
-SIM_KINDS = frozenset(
-    {
-        Fault.CPU_SHARE,
-        Fault.BUSY,
-        Fault.FREEZE,
-        Fault.KILL,
-        Fault.SECOND_CLIENT,
-        Fault.SECOND_BRIDGE,
-        Fault.CALL,
-    }
-)
-_BRIDGE_FAULTS = (
-    (Fault.ROUND_TRIP, 4),
-    (Fault.LOSS, 3),
-    (Fault.STALL, 4),
-    (Fault.CUT, 2),
-    (Fault.DROP_REQUEST, 2),
-    (Fault.DROP_ANSWER, 2),
-    (Fault.REORDER, 2),
-    (Fault.TAKE_LEASE, 2),
-    (Fault.CLOCK_STEP, 2),
-    (Fault.ESTOP, 1),
-    (Fault.CPU_SHARE, 3),
-    (Fault.BUSY, 1),
-    (Fault.FREEZE, 4),
-    (Fault.KILL, 2),
-    (Fault.SECOND_CLIENT, 1),
-    (Fault.SECOND_BRIDGE, 1),
-    (Fault.CALL, 5),
-)
-_STACK_FAULTS = (
-    (Fault.CPU_SHARE, 3),
-    (Fault.BUSY, 2),
-    (Fault.FULL_DISK, 2),
-    (Fault.FREEZE, 4),
-    (Fault.KILL, 4),
-    (Fault.SECOND_CLIENT, 1),
-    (Fault.SECOND_BRIDGE, 1),
-    (Fault.CALL, 1),
-)
-_SIM_FAULTS = tuple((kind, weight) for kind, weight in _BRIDGE_FAULTS if kind in SIM_KINDS)
-_LINK_FAULTS = ((Fault.ROUND_TRIP, 3), (Fault.LOSS, 2), (Fault.STALL, 3), (Fault.CLOCK_STEP, 1))
-_ROS_FAULTS = (
-    (Fault.SERVER_DEAD, 4),
-    (Fault.FREEZE, 3),
-    (Fault.KILL, 3),
-    (Fault.CALL, 2),
-)
-_MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
 NODES = ("bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder")
 # `planner up` itself, which is frozen and not killed: its nodes end with it.
 SUPERVISOR = "supervisor"
@@ -161,43 +122,54 @@ OUTAGES = {Fault.STALL: (3.0, ""), Fault.FREEZE: (2.0, "bridge")}
 _OUTAGE_WITHIN_S = 12.0
 
 
-def make_schedule(form: Form, seed: int) -> Schedule:
-    """The schedule of a seed: two to five faults (`ros`: one to three), the operator's calls."""
+def make_schedule(form: str, seed: int) -> Schedule:
+    """The schedule of a seed: two to five faults (`ros`: one to three), the operator's calls.
+
+    Raises:
+        PartError: if there is no such form.
+    """
+    part = FORMS.get(form)
     rng = random.Random(f"{form} {seed}")
-    weights = {
-        Form.BRIDGE: _BRIDGE_FAULTS,
-        Form.SIM: _SIM_FAULTS,
-        Form.SPOT: (*_STACK_FAULTS, *_LINK_FAULTS),
-        Form.DEMO: (*_STACK_FAULTS, *_MODEL_FAULTS),
-        Form.TEAM: _STACK_FAULTS,
-        Form.ROS: _ROS_FAULTS,
-    }[form]
-    seconds = BRIDGE_S if form in BRIDGE_FORMS else STACK_S
-    number = rng.randint(1, 3) if form is Form.ROS else rng.randint(2, 5)
-    kinds = rng.choices([kind for kind, _ in weights], [weight for _, weight in weights], k=number)
-    events = [_event(form, kind, rng, seconds) for kind in kinds]
-    if form in BRIDGE_FORMS:
+    number = rng.randint(*part.number)
+    kinds = rng.choices(
+        [kind for kind, _ in part.faults], [weight for _, weight in part.faults], k=number
+    )
+    events = [_event(part, kind, rng) for kind in kinds]
+    if part.in_parallel:
         events += _recovery(events, rng)
-    elif form is Form.ROS:
+    elif part.recovers:
         events += _enabling(events)
-    return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), seconds)
+    return Schedule(form, seed, tuple(sorted(events, key=lambda each: each.at_s)), part.seconds)
+
+
+def outage_form() -> str:
+    """The form whose task has to survive outages.
+
+    Raises:
+        PlannerError: if none is there.
+    """
+    found = [name for name, part in FORMS.usable().items() if part.survives_outages]
+    if not found:
+        raise PlannerError("--outage: no form of runs is installed whose task survives one")
+    return found[0]
 
 
 def outage_schedule(seed: int, fault: Fault) -> Schedule:
-    """One of `OUTAGES` at a random moment of the task on the emulated Spot."""
+    """One of `OUTAGES` at a random moment of the task of `outage_form`."""
     seconds, name = OUTAGES[fault]
     at_s = round(random.Random(f"outage {fault} {seed}").uniform(0.0, _OUTAGE_WITHIN_S), 2)
     event = Event(at_s, fault, seconds, name=name)
-    return Schedule(Form.SPOT, seed, (event,), at_s + seconds + 0.5, survives=fault)
+    return Schedule(outage_form(), seed, (event,), at_s + seconds + 0.5, survives=fault)
 
 
-def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Event:
+def _event(form: FormPart, fault: Fault, rng: random.Random) -> Event:
+    seconds = form.seconds
     at_s = round(rng.uniform(0.0, seconds * 0.75), 2)
 
     def span(low: float, high: float) -> float:
         return round(rng.uniform(low, high), 2)
 
-    nodes = ("bridge", "client") if form in CLIENT_FORMS else NODES
+    nodes = ("bridge", "client") if form.task is None else NODES
     match fault:
         case Fault.ROUND_TRIP:
             # Often present from the start, as in a place with a bad network.
@@ -220,8 +192,8 @@ def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Even
         case Fault.BUSY:
             return Event(at_s, fault, span(1.0, seconds), rng.randint(1, 4))
         case Fault.FREEZE:
-            longest_s = ROS_FREEZE_S if form is Form.ROS else seconds / 2
-            nodes = nodes if form in CLIENT_FORMS else (*nodes, SUPERVISOR)
+            longest_s = form.longest_freeze_s or seconds / 2
+            nodes = nodes if form.task is None else (*nodes, SUPERVISOR)
             return Event(at_s, fault, span(0.2, longest_s), name=rng.choice(nodes))
         case Fault.KILL:
             return Event(at_s, fault, name=rng.choice(nodes))
@@ -232,7 +204,7 @@ def _event(form: Form, fault: Fault, rng: random.Random, seconds: float) -> Even
         case Fault.MODEL_DEAD | Fault.FULL_DISK:
             return Event(at_s, fault, seconds=span(2.0, seconds / 2))
         case Fault.CALL:
-            name = rng.choice(_CALLS) if form in BRIDGE_FORMS else "stop"
+            name = rng.choice(_CALLS) if form.in_parallel else "stop"
             return Event(at_s, fault, name=name)
         case _:
             return Event(at_s, fault)

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from planner.bad_day.faults import RECOVERY, Event, Schedule
 from planner.bad_day.harness import GOAL_TIMEOUT_S, READY_S, Faults, safety_rules
 from planner.bad_day.permission import Motion, Sample
-from planner.bad_day.schedule import RECOVERY, Event
 from planner.bad_day.watching.node import Operator, Watcher
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
@@ -42,7 +42,9 @@ class SimHarness:
     silent_bridge_s = 0.0
     goal_timeout_s = GOAL_TIMEOUT_S
 
-    def __init__(self, folder: Path, rules: Mapping[str, Any], domain: int) -> None:
+    def __init__(
+        self, _schedule: Schedule, folder: Path, rules: Mapping[str, Any], domain: int
+    ) -> None:
         self._folder, self._rules = folder, rules
         self.house = load_house(default_house())
         self.faults: Faults = NoFaults()
@@ -92,6 +94,10 @@ class SimHarness:
     def samples(self) -> list[Sample]:
         """None: no rule bounds the speed of simulated agents."""
         return []
+
+    def goal_holds(self) -> bool:
+        """False: it has no task."""
+        return False
 
     def programs(self) -> list[tuple[str, int | None, str]]:
         """None: it is part of the bridge."""

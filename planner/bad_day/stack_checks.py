@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.permission import (
     ARM_LIMIT_S,
     LIMIT_S,
@@ -19,7 +20,6 @@ from planner.bad_day.permission import (
     cut_off_s,
     joined,
 )
-from planner.bad_day.schedule import Event, Fault, Schedule
 from planner.bad_day.trial import Check, Outcome, Violation
 from planner.replay.bag import Bag, read_bag
 from planner.replay.judging import check_bag, recordings

@@ -12,31 +12,24 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.harness import GOAL_TIMEOUT_S, safety_rules
 from planner.bad_day.model_server import ModelServer
 from planner.bad_day.permission import Cause, Revocation, read_records
 from planner.bad_day.processes import Program, ProgramSpec, SmallDisk
-from planner.bad_day.schedule import SUPERVISOR, Event, Fault, Form, Schedule, Timeline
+from planner.bad_day.schedule import FORMS, SUPERVISOR, Timeline
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.bad_day.trial import Assignment, BaseTrial, Outcome
 from planner.bad_day.watching.node import Operator, Watcher
 from planner.up import find_executable
 from planner.world.errors import PlannerError
-from planner.world.share import config_dir
 from sim_bridge.safety.options import default_safety
-
-if TYPE_CHECKING:
-    from planner.bad_day.spot_harness import SpotHarness
 
 _CLIENT = Path(__file__).parent / "client" / "node.py"
 _PLANNER = Path(sys.executable).with_name("planner")
 _POLL_S = 0.05
 _READY_S = 90.0
-# How long a run goes on after the last fault before it is asked to end; enough for a demo and a
-# team to reach their verdict.
-_AFTER_S = {Form.DEMO: 150.0, Form.TEAM: 150.0, Form.SPOT: 25.0}
 _SHUTDOWN_TIMEOUT_S = 60.0
 # How long a task that has to survive an outage may take after it.
 _TASK_S = 150.0
@@ -45,29 +38,22 @@ PACE = 2.5
 _STARTED = re.compile(r"^\[planner *\] (\w+) started, process (\d+)", re.MULTILINE)
 _BEGINS = re.compile(r"begins +[A-Z]\w+\[")
 _EXECUTIVES = ("skill_executor", "task_planner")
-EPISODES = {
-    Form.DEMO: ("demo_dinner", "1"),
-    Form.TEAM: ("night_light_0", "0"),
-    Form.SPOT: (str(config_dir() / "spot_scenarios" / "spot_1_cup_to_sink.json"), "0"),
-}
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """Settings of a stack, drawn from the schedule's seed."""
 
-    episode: str
-    agents: str
     paced: bool
     models: bool
 
     @staticmethod
     def of(schedule: Schedule) -> Setting:
         """Settings of a schedule: paced and fast alternate, a model only if one has faults."""
-        episode, agents = EPISODES[schedule.form]
+        part = FORMS.get(schedule.form)
         model = any(e.fault in (Fault.MODEL_SLOW, Fault.MODEL_DEAD) for e in schedule.events)
-        paced = schedule.form is Form.SPOT or schedule.seed % 2 == 0
-        return Setting(episode, agents, paced, model)
+        paced = part.load is not None or schedule.seed % 2 == 0
+        return Setting(paced, model)
 
 
 class StackTrial(BaseTrial):
@@ -79,7 +65,9 @@ class StackTrial(BaseTrial):
             # The shipped times: with those of the harness the motors are off after 3 s.
             keepalive = default_safety().keepalive.model_dump()
             self._safety = {"keepalive": keepalive, **self._safety}
-        self._setting = Setting.of(self.schedule)
+        if self._form.task is None:
+            raise PlannerError(f"{self.schedule.form} is no form of whole stacks")
+        self._task, self._setting = self._form.task, Setting.of(self.schedule)
         self._nodes: dict[str, Program] = {}
         self._extra: list[Program] = []
         self._disk: SmallDisk | None = None
@@ -93,14 +81,13 @@ class StackTrial(BaseTrial):
             PlannerError: if the run could not be set up.
         """
         model = ModelServer(self.schedule.seed)
-        spot = self.schedule.form is Form.SPOT
-        with self._spot_harness() if spot else nullcontext() as robot:
-            self._robot = robot
+        with nullcontext() if self._form.load is None else self._robot() as robot:
+            self._harness = robot
             record = self._folder / "run"
             if any(event.fault is Fault.FULL_DISK for event in self.schedule.events):
                 self._disk = self._small_disk(record)
             operator = Operator(self._domain)
-            if not spot:
+            if robot is None:
                 self._watcher = Watcher(self._domain)
             try:
                 return self._run(operator, model, record)
@@ -120,16 +107,10 @@ class StackTrial(BaseTrial):
             self._left_out = f"{Fault.FULL_DISK}: {error}"
             return None
 
-    def _spot_harness(self) -> SpotHarness:
-        # Needs the extra `spot`.
-        from planner.bad_day.spot_harness import SpotHarness
-
-        return SpotHarness(self.schedule, self._folder, self._safety)
-
     def _run(self, operator: Operator, model: ModelServer, record: Path) -> Outcome:
         environment = {**os.environ, "ROS_DOMAIN_ID": str(self._domain)}
-        if self._robot is not None:
-            environment |= self._robot.environment
+        if self._harness is not None:
+            environment |= self._harness.environment
         self._environment = environment
         self._up = self._start("up", [str(_PLANNER), "up", *self._arguments(model, record)])
         self._make_ready(operator)
@@ -137,7 +118,7 @@ class StackTrial(BaseTrial):
         self._run_faults(operator, model)
         self._clear_all(model)
         cleared_s = time.time()
-        self._up.wait(_TASK_S if self.schedule.survives else _AFTER_S[self.schedule.form])
+        self._up.wait(_TASK_S if self.schedule.survives else self._task.after_s)
         interrupted = self._up.status is None
         for program in self._extra:
             program.send(signal.SIGTERM)
@@ -155,11 +136,11 @@ class StackTrial(BaseTrial):
                 record=record,
                 revocations=self._revocations,
                 moving=None if self._watcher is None else self._watcher.moving,
-                robot=None if self._robot is None else self._robot.truth.moving(),
-                robot_revocations=() if self._robot is None else self._robot.faults.revocations,
+                robot=None if self._harness is None else self._harness.moving(),
+                robot_revocations=() if self._harness is None else self._harness.faults.revocations,
                 round_trip_s=0.0
-                if self._robot is None
-                else self._robot.faults.longest_round_trip_s,
+                if self._harness is None
+                else self._harness.faults.longest_round_trip_s,
                 pace=PACE if self._setting.paced else None,
                 requests=[
                     *operator.records,
@@ -168,7 +149,7 @@ class StackTrial(BaseTrial):
                 began_s=began_s,
                 cleared_s=cleared_s,
                 ended_s=stopped_s,
-                goal_holds=self._robot is not None and self._robot.goal_holds(),
+                goal_holds=self._harness is not None and self._harness.goal_holds(),
                 seconds=time.time() - began_s,
             )
         )
@@ -177,12 +158,12 @@ class StackTrial(BaseTrial):
     # Start
 
     def _arguments(self, model: ModelServer, record: Path) -> list[str]:
-        setting, form = self._setting, self.schedule.form
+        setting = self._setting
         safety = self._folder / "safety.json"
         safety.write_text(json.dumps(safety_rules(self._safety)), "utf-8")
         words = {
-            "episode": setting.episode,
-            "agents": setting.agents,
+            "episode": self._task.episode,
+            "agents": str(self._task.agents),
             "record": str(record),
             "narrate": "true",
             "cameras": "hand",
@@ -192,8 +173,8 @@ class StackTrial(BaseTrial):
         }
         if setting.models:
             words |= {"model": "bad-day", "model_url": model.url}
-        if form is Form.SPOT and self._robot is not None:
-            words |= {"memory": "learned", **self._robot.arguments()}
+        if self._harness is not None:
+            words |= {"memory": "learned", **self._harness.arguments()}
         elif setting.paced:
             words["pace"] = str(PACE)
         else:
@@ -210,8 +191,8 @@ class StackTrial(BaseTrial):
         Raises:
             PlannerError: if the task does not start in time.
         """
-        if self._robot is not None:
-            self._robot.make_ready(operator)
+        if self._harness is not None:
+            self._harness.make_ready(operator)
         until_s = time.monotonic() + _READY_S
         while _BEGINS.search(self._up.output()) is None:
             if self._up.status is not None or time.monotonic() > until_s:
@@ -241,7 +222,7 @@ class StackTrial(BaseTrial):
         return self._up.status is not None
 
     def _inject(self, operator: Operator, model: ModelServer, event: Event) -> None:
-        if self._robot is not None and self._robot.faults.inject(event):
+        if self._harness is not None and self._harness.faults.inject(event):
             return
         node = self._process(event.name)
         match event.fault:
@@ -278,8 +259,8 @@ class StackTrial(BaseTrial):
                 return
 
     def _clear(self, model: ModelServer, event: Event) -> None:
-        if self._robot is not None:
-            self._robot.faults.clear(event)
+        if self._harness is not None:
+            self._harness.faults.clear(event)
         node = self._up if event.name == SUPERVISOR else self._nodes.get(event.name)
         match event.fault:
             case Fault.FREEZE if node is not None:
@@ -314,8 +295,8 @@ class StackTrial(BaseTrial):
                 self._revocations[index] = replace(revocation, ends_s=at_s)
 
     def _clear_all(self, model: ModelServer) -> None:
-        if self._robot is not None:
-            self._robot.faults.clear_all()
+        if self._harness is not None:
+            self._harness.faults.clear_all()
         self._busy.set(0)
         model.delay_s = 0.0
         model.revive()

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import Revocation
 from planner.bad_day.processes import (
     LEFTOVER_SEGMENTS,
@@ -23,7 +24,12 @@ from planner.bad_day.processes import (
     serve_spawner,
     unlink_unused,
 )
-from planner.bad_day.schedule import CLIENT_FORMS, Form, Schedule
+from planner.bad_day.schedule import FORMS
+from planner.world.errors import PlannerError
+
+if TYPE_CHECKING:
+    # Needs ROS.
+    from planner.bad_day.harness import RobotHarness
 
 # The outcome of one run.
 
@@ -107,21 +113,22 @@ class BaseTrial:
             assignment.domain,
             assignment.safety,
         )
+        self._form = FORMS.get(self.schedule.form)
         self._busy = CpuLoad()
         self._revocations: list[Revocation] = []
 
+    def _robot(self) -> RobotHarness:
+        """The robot under test.
+
+        Raises:
+            PlannerError: if the form has none.
+        """
+        if self._form.load is None:
+            raise PlannerError(f"{self.schedule.form} has no robot of its own")
+        return self._form.load()(self.schedule, self._folder, self._safety, self._domain)
+
 
 # The summary table: runs by form, checks made, checks failed.
-
-# How each form is run, for the table.
-KINDS = {
-    Form.BRIDGE: "bridge node, real time",
-    Form.SIM: "bridge node, simulator",
-    Form.DEMO: "whole stack",
-    Form.TEAM: "whole stack, 2 agents",
-    Form.SPOT: "whole stack, real time",
-    Form.ROS: "bridge node, Nav2, MoveIt",
-}
 
 
 def line(outcome: Outcome, number: int, of: int) -> str:
@@ -148,18 +155,18 @@ def repeat_command(outcome: Outcome) -> str:
 def table(done: Sequence[Outcome]) -> list[str]:
     """All runs by form, the failures of each check, and the longest times."""
     lines = ["", f"{'form':<8} {'how':<24} {'runs':>5} {'not run':>8} " + _header()]
-    for form in Form:
+    for form, part in FORMS.usable().items():
         outcomes = [each for each in done if each.form == form]
         if outcomes:
-            lines.append(_row(form, KINDS[form], outcomes))
+            lines.append(_row(form, part.summary, outcomes))
     lines.append(_row("all", "", done))
     names = sorted({name for each in done for name in each.figures})
     if names:
         lines += ["", f"{'longest':<40} {'all':>8}  {'95 %':>8}"]
     for name in names:
         values = sorted(each.figures[name] for each in done if name in each.figures)
-        part = values[min(len(values) - 1, round(0.95 * (len(values) - 1)))]
-        lines.append(f"{name:<40} {values[-1]:>8.2f}  {part:>8.2f}")
+        tail_s = values[min(len(values) - 1, round(0.95 * (len(values) - 1)))]
+        lines.append(f"{name:<40} {values[-1]:>8.2f}  {tail_s:>8.2f}")
     bad = [each for each in done if each.violations]
     lines += ["", f"interleavings with a violation: {len(bad)} of {len(done)}"]
     lines += [f"  {repeat_command(each)}    # {each.violations[0].text}" for each in bad]
@@ -273,5 +280,6 @@ def _run(assignment: Assignment) -> Outcome:
     from planner.bad_day.bridge_trial import BridgeTrial
     from planner.bad_day.stack_trial import StackTrial
 
-    kind = BridgeTrial if assignment.schedule.form in CLIENT_FORMS else StackTrial
+    task = FORMS.get(assignment.schedule.form).task
+    kind = BridgeTrial if task is None else StackTrial
     return kind(assignment).run()

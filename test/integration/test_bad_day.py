@@ -10,19 +10,19 @@ import pytest
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.trial import Check, Outcome, run_trial
 from planner.environment import ros_environment
 
 # Long enough to fall into a walk, whatever the client does first.
 HANGS = Schedule(
-    Form.BRIDGE,
+    "bridge",
     3,
     tuple(Event(at_s, Fault.FREEZE, 3.0, 0.0, "client") for at_s in (2.0, 7.0)),
     12.0,
 )
 EVERYTHING = Schedule(
-    Form.BRIDGE,
+    "bridge",
     5,
     (
         Event(0.0, Fault.ROUND_TRIP, value=0.1),

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.trial import Check, run_trial
 from planner.environment import ros_environment
 
 # Its servers gone one after the other, and its bridge suspended, then killed.
 EVERYTHING = Schedule(
-    Form.ROS,
+    "ros",
     2,
     (
         Event(1.0, Fault.SERVER_DEAD, 3.0, name="nav2"),
@@ -26,7 +26,7 @@ EVERYTHING = Schedule(
 )
 # Whatever the client does first: it drives during one of these.
 HANGS = Schedule(
-    Form.ROS,
+    "ros",
     3,
     tuple(Event(at_s, Fault.FREEZE, 2.5, name="client") for at_s in (2.0, 7.0)),
     12.0,

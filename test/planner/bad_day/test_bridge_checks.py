@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from planner.bad_day.bridge_checks import Evidence, Recovery, judge_run
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import (
     GAVE_UP,
     Cause,
@@ -23,7 +24,6 @@ from planner.bad_day.permission import (
     truncated,
     unpermitted_motions,
 )
-from planner.bad_day.schedule import Form, Schedule
 from planner.bad_day.trial import Check, line, repeat_command, table
 
 
@@ -47,7 +47,7 @@ def walking(begins_s: float, ends_s: float, *, base: bool = True) -> list[Motion
 
 def seen(**fields: Any) -> Evidence:
     base: dict[str, Any] = {
-        "schedule": Schedule(Form.BRIDGE, 7, (), 5.0),
+        "schedule": Schedule("bridge", 7, (), 5.0),
         "steps": [],
         "samples": [],
         "requests": [],

@@ -6,34 +6,29 @@ import argparse
 import os
 import subprocess
 import sys
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from planner.bad_day import cli
-from planner.bad_day.schedule import (
-    Event,
-    Fault,
-    Form,
-    Schedule,
-    Timeline,
-    make_schedule,
-    outage_schedule,
-)
+from planner.bad_day.faults import Event, Fault, Schedule
+from planner.bad_day.schedule import FORMS, Timeline, make_schedule, outage_schedule
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
 SEEDS = range(300)
 
 
-@pytest.mark.parametrize("form", Form)
-def test_the_same_seed_gives_the_same_schedule_and_another_one_another(form: Form) -> None:
+@pytest.mark.parametrize("form", FORMS.names())
+def test_the_same_seed_gives_the_same_schedule_and_another_one_another(form: str) -> None:
     first = [make_schedule(form, seed) for seed in SEEDS]
     assert first == [make_schedule(form, seed) for seed in SEEDS]
     assert len({schedule.events for schedule in first}) > len(SEEDS) * 0.98
 
 
-@pytest.mark.parametrize("form", Form)
-def test_faults_are_as_bad_as_announced(form: Form) -> None:
+@pytest.mark.parametrize("form", FORMS.names())
+def test_faults_are_as_bad_as_announced(form: str) -> None:
     events = [event for seed in SEEDS for event in make_schedule(form, seed).events]
     seconds = make_schedule(form, 0).seconds
     bounds = {Fault.ROUND_TRIP: (0.02, 0.3), Fault.LOSS: (0.005, 0.05), Fault.CPU_SHARE: (0.2, 0.6)}
@@ -42,15 +37,15 @@ def test_faults_are_as_bad_as_announced(form: Form) -> None:
         low, high = bounds.get(event.fault, (-10.0, 10.0))
         assert low <= event.value <= high, event
     kinds = {event.fault for event in events}
-    if form is Form.ROS:
+    if form == "ros":
         # A robot without a link; its servers are what may be missing.
         assert kinds == {Fault.SERVER_DEAD, Fault.FREEZE, Fault.KILL, Fault.CALL}
         return
     everywhere = {Fault.CPU_SHARE, Fault.FREEZE, Fault.KILL, Fault.SECOND_CLIENT, Fault.CALL}
     assert kinds >= everywhere | {Fault.SECOND_BRIDGE}
-    if form in (Form.BRIDGE, Form.SPOT):
+    if form in ("bridge", "spot"):
         assert kinds >= {Fault.ROUND_TRIP, Fault.LOSS, Fault.STALL, Fault.CLOCK_STEP}
-    if form is Form.DEMO:
+    if form == "demo":
         assert kinds >= {Fault.MODEL_DEAD, Fault.MODEL_SLOW, Fault.FULL_DISK}
 
 
@@ -59,7 +54,7 @@ def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
         found = {
             event.name
             for seed in SEEDS
-            for event in make_schedule(Form.TEAM, seed).events
+            for event in make_schedule("team", seed).events
             if event.fault is fault
         }
         nodes = {"bridge", "memory", "skill_executor", "task_planner", "evaluator", "recorder"}
@@ -83,7 +78,7 @@ def test_an_outage_comes_alone_at_a_moment_of_its_seed(
 
 
 def test_backend_ros_loses_each_of_its_servers_and_is_enabled_after_deaths() -> None:
-    schedules = [make_schedule(Form.ROS, seed) for seed in SEEDS]
+    schedules = [make_schedule("ros", seed) for seed in SEEDS]
     events = [event for schedule in schedules for event in schedule.events]
     assert {e.name for e in events if e.fault is Fault.SERVER_DEAD} == {"nav2", "moveit"}
     assert all(1 <= e.seconds <= 6 for e in events if e.fault is Fault.SERVER_DEAD)
@@ -104,29 +99,34 @@ def arguments(*words: str) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
+def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Pretends that what these robots need is installed, and that of no others."""
+    for name in FORMS.names():
+        part = replace(FORMS.get(name), is_installed=partial(names.__contains__, name))
+        monkeypatch.setitem(FORMS._loaded, name, part)
+
+
 def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(cli, "has_sdk", lambda: True)
-    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
+    install(monkeypatch, "bridge", "spot", "sim", "demo", "team")
     chosen = cli.chosen(arguments("--runs", "1000", "--seed", "5"))
     assert [seed for _, seed in chosen] == list(range(5, 1005))
     forms = [form for form, _ in chosen]
-    assert forms.count(Form.BRIDGE) == 970
-    assert [forms.count(form) for form in (Form.DEMO, Form.SPOT, Form.TEAM)] == [10, 10, 10]
+    assert forms.count("bridge") == 970
+    assert [forms.count(form) for form in ("demo", "spot", "team")] == [10, 10, 10]
     few = cli.chosen(arguments("--runs", "30", "--stacks", "1"))
-    assert sum(form is not Form.BRIDGE for form, _ in few) == 1
+    assert sum(form != "bridge" for form, _ in few) == 1
     assert cli.chosen(arguments("--task", "team", "--runs", "2", "--seed", "9")) == [
-        (Form.TEAM, 9),
-        (Form.TEAM, 10),
+        ("team", 9),
+        ("team", 10),
     ]
 
 
 def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cli, "has_sdk", lambda: False)
-    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
+    install(monkeypatch, "sim", "demo", "team")
     forms = [form for form, _ in cli.chosen(arguments())]
-    assert (forms.count(Form.SIM), forms.count(Form.DEMO), forms.count(Form.TEAM)) == (27, 2, 1)
+    assert (forms.count("sim"), forms.count("demo"), forms.count("team")) == (27, 2, 1)
     assert len(forms) == 30
     with pytest.raises(PlannerError, match="make spot"):
         cli.run(arguments("--task", "spot"))
@@ -135,12 +135,11 @@ def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> N
 def test_backend_ros_is_part_of_a_mix_where_its_messages_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "has_sdk", lambda: True)
-    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: True)
+    install(monkeypatch, "bridge", "spot", "sim", "demo", "team", "ros")
     forms = [form for form, _ in cli.chosen(arguments("--runs", "80"))]
-    assert forms.count(Form.ROS) == forms.count(Form.SPOT) == 2
-    monkeypatch.setattr(cli, "has_robot_interfaces", lambda: False)
-    assert Form.ROS not in {form for form, _ in cli.chosen(arguments("--runs", "80"))}
+    assert forms.count("ros") == forms.count("spot") == 2
+    install(monkeypatch, "bridge", "spot", "sim", "demo", "team")
+    assert "ros" not in {form for form, _ in cli.chosen(arguments("--runs", "80"))}
     with pytest.raises(PlannerError, match=r"ros needs the messages of Nav2.*robot-interfaces"):
         cli.run(arguments("--task", "ros"))
     monkeypatch.setattr(cli, "_run_all", lambda *_: iter(()))
@@ -154,7 +153,7 @@ def test_the_harness_is_loaded_without_the_sdk() -> None:
     code = (
         "import sys; sys.modules['bosdyn'] = None\n"
         "import planner.bad_day.preload, planner.bad_day.sim_harness\n"
-        "print('planner.bad_day.spot_harness' in sys.modules)\n"
+        "print('sim_bridge.spot.bad_day' in sys.modules)\n"
     )
     environment = ros_environment(os.environ)
     done = subprocess.run(
@@ -172,7 +171,7 @@ def test_a_timeline_does_and_ends_every_event() -> None:
         Event(9.0, Fault.KILL, name="bridge"),
     )
     did: list[str] = []
-    schedule = Schedule(Form.BRIDGE, 0, events, 0.4)
+    schedule = Schedule("bridge", 0, events, 0.4)
     Timeline(schedule).run(
         lambda event: did.append(f"do {event.fault}"),
         lambda event: did.append(f"undo {event.fault}"),
@@ -182,6 +181,6 @@ def test_a_timeline_does_and_ends_every_event() -> None:
 
 def test_a_timeline_ends_with_what_it_is_about() -> None:
     did: list[Event] = []
-    schedule = Schedule(Form.BRIDGE, 0, (Event(0.0, Fault.CUT),), 600.0)
+    schedule = Schedule("bridge", 0, (Event(0.0, Fault.CUT),), 600.0)
     Timeline(schedule).run(did.append, did.append, is_over=lambda: True)
     assert did == []

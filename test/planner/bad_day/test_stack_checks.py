@@ -10,8 +10,8 @@ from unittest.mock import create_autospec
 import pytest
 
 from planner.bad_day import stack_checks
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.permission import Cause, Motion, Request, Revocation
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.bad_day.trial import Check, repeat_command
 from planner.recorder.bag_file import GAP
@@ -32,7 +32,7 @@ def record(tmp_path: Path) -> Path:
 
 def seen(record: Path, *events: Event, **fields: Any) -> StackEvidence:
     base: dict[str, Any] = {
-        "schedule": Schedule(Form.DEMO, 7, tuple(events), 20.0),
+        "schedule": Schedule("demo", 7, tuple(events), 20.0),
         "status": 130,
         "interrupted": True,
         "log": "",
@@ -80,7 +80,7 @@ def test_a_process_that_dies_without_being_killed(record: Path) -> None:
 
 
 def test_a_task_that_has_to_survive_its_outage(record: Path) -> None:
-    stall = Schedule(Form.SPOT, 7, (Event(3.0, Fault.STALL, 3.0),), 6.5, survives=Fault.STALL)
+    stall = Schedule("spot", 7, (Event(3.0, Fault.STALL, 3.0),), 6.5, survives=Fault.STALL)
     outcome = judge_stack(seen(record, schedule=stall, goal_holds=True))
     assert outcome.violations == ()
     assert Check.TASK in outcome.checked

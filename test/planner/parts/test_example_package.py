@@ -129,6 +129,16 @@ def test_a_house_is_written_in_its_format(planner: Planner, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+def test_faults_are_scheduled_for_its_form(planner: Planner) -> None:
+    done = planner("bad-day", "--task", "naps", "--runs", "3", "--list")
+    assert done.returncode == 0, done.stderr
+    events = [line.split(": ", 1)[1].split("; ") for line in done.stdout.splitlines()]
+    assert len(events) == 3
+    assert {event.split()[2] for run in events for event in run} == {"freeze"}
+    assert "naps" not in planner("bad-day", "--runs", "30", "--list").stdout
+
+
+@pytest.mark.slow
 def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path: Path) -> None:
     words = ("--planner", "lights_out", "--max-rooms", "3", "--out", str(tmp_path / "run"))
     done = planner("bench", "night_light_0", *words)

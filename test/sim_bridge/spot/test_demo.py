@@ -21,7 +21,13 @@ from planner.evaluation.trace import (
     TraceAgent,
     TracedProposition,
 )
-from planner.spot_demo import (
+from planner.supervision import EXIT_INTERRUPTED
+from planner.world.errors import PlannerError
+from planner.world.files import parse_model
+from planner.world.house_checks import load_episode
+from planner.world.share import config_dir
+from planner.world.vocabulary import AgentKind
+from sim_bridge.spot.demo import (
     Run,
     add_arguments,
     backend_settings,
@@ -32,12 +38,6 @@ from planner.spot_demo import (
     shuffle,
     table,
 )
-from planner.supervision import EXIT_INTERRUPTED
-from planner.world.errors import PlannerError
-from planner.world.files import parse_model
-from planner.world.house_checks import load_episode
-from planner.world.share import config_dir
-from planner.world.vocabulary import AgentKind
 from sim_bridge.spot.options import SpotOptions
 
 TASKS = sorted((config_dir() / "spot_scenarios").glob("*.json"))
@@ -103,7 +103,7 @@ def test_only_the_task_planner_is_bounded() -> None:
 
 
 def test_without_the_sdk_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("planner.spot_demo.find_spec", lambda _: None)
+    monkeypatch.setattr("sim_bridge.spot.demo.has_sdk", lambda: False)
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     with pytest.raises(PlannerError, match="needs the Spot SDK: make spot"):
@@ -160,8 +160,8 @@ def test_a_signal_that_ends_a_run_ends_the_series(
         begun.append(specs)
         return stopped_status
 
-    monkeypatch.setattr("planner.spot_demo.find_spec", lambda _: object())
-    monkeypatch.setattr("planner.spot_demo.run_nodes", stopped)
+    monkeypatch.setattr("sim_bridge.spot.demo.has_sdk", lambda: True)
+    monkeypatch.setattr("sim_bridge.spot.demo.run_nodes", stopped)
     parser = argparse.ArgumentParser()
     add_arguments(parser)
     assert run(parser.parse_args(["--runs", "2", "-o", str(tmp_path)])) == EXIT_INTERRUPTED

@@ -20,7 +20,6 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path
 
 import yaml
@@ -43,6 +42,7 @@ from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
 from planner.world.vocabulary import Relation
+from sim_bridge.spot.bad_day_forms import has_sdk
 
 LOG_FILE = "log.txt"
 _HEAD = f"{'task':<24} seed  planned  live     {'bag':<17}  complete  calls  failed  never seen"
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     """
     if args.runs < 1:
         raise PlannerError("--runs: at least 1")
-    if find_spec("bosdyn") is None or find_spec("bosdyn.client") is None:
+    if not has_sdk():
         raise PlannerError("demo-spot needs the Spot SDK: make spot (read its licence first)")
     tasks = args.tasks or sorted((config_dir() / "spot_scenarios").glob("*.json"))
     stamp = time.strftime("%Y%m%d_%H%M%S")

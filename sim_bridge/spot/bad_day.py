@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.harness import GOAL_TIMEOUT_S, Faults, enable, safety_rules
 from planner.bad_day.permission import (
     Cause,
@@ -20,7 +21,7 @@ from planner.bad_day.permission import (
     Sample,
     moving,
 )
-from planner.bad_day.schedule import Event, Fault, Form, Schedule
+from planner.bad_day.schedule import FORMS
 from planner.bad_day.watching.node import Operator
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
@@ -145,7 +146,6 @@ class RobotFaults(Faults):
 
 _TICK_S = 0.02
 _SCENARIOS = config_dir() / "spot_scenarios"
-SCENARIO = _SCENARIOS / "spot_1_cup_to_sink.json"
 _THING, _GOAL = "cup_0", "sink_0"
 
 
@@ -156,13 +156,16 @@ class SpotHarness:
     silent_bridge_s = 0.0
     goal_timeout_s = GOAL_TIMEOUT_S
 
-    def __init__(self, schedule: Schedule, folder: Path, rules: Mapping[str, Any]) -> None:
+    def __init__(
+        self, schedule: Schedule, folder: Path, rules: Mapping[str, Any], _domain: int
+    ) -> None:
         self._folder, self._rules = folder, rules
         self.emulator = SpotEmulator(WallClock(), link=True)
         self.emulator.calls.keep_requests = False
         self._layout = ""
-        if schedule.form is Form.SPOT:
-            episode, self.house = load_episode(SCENARIO)
+        task = FORMS.get(schedule.form).task
+        if task is not None:
+            episode, self.house = load_episode(task.episode)
             self._layout = str(_SCENARIOS / "train_0_layout.yaml")
             self.emulator.load(self.house, episode, schedule.seed)
         else:
@@ -201,7 +204,7 @@ class SpotHarness:
             self.emulator.advance()
 
     def goal_holds(self) -> bool:
-        """Whether the goal of `SCENARIO` holds in the emulated world."""
+        """Whether the task's goal holds in the emulated world."""
         truth = self.emulator.truth()
         return truth is not None and truth.entities[_THING].parent == _GOAL
 
