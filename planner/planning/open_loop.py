@@ -26,7 +26,7 @@ from planner.models.chat import (
     Speaker,
 )
 from planner.models.replies.form import ReplyError, check_length
-from planner.planning.et_agent.reading import is_meant, is_room_word, spelled
+from planner.planning.errands import is_meant, is_room_word, spelled
 from planner.planning.expert.facts import PLACING, read_goal
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.world.belief import Belief, BeliefNode

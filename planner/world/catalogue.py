@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -239,6 +239,22 @@ class Catalogue:
         """The class that a name or alias stands for, or None."""
         return self._aliases["room"].get(word_key(word))
 
+    def class_spelled(self, word: str) -> str:
+        """The class of a word of another data set, such as `kitchentable`; itself if unknown."""
+        if word in self.objects or word in self.furniture:
+            return word
+        return self._by_fold.get(folded(word), word)
+
+    @cached_property
+    def _by_fold(self) -> dict[str, str]:
+        """Names and aliases without spaces; things rather than furniture."""
+        return {
+            folded(word): item.name
+            for kind in (self.furniture, self.objects)
+            for item in kind.values()
+            for word in (item.name, *item.aliases)
+        }
+
 
 def has_slices(class_name: str) -> bool:
     """Whether a thing of a class of the shipped catalogue becomes several when it is sliced."""
@@ -266,6 +282,11 @@ def word_key(word: str) -> str:
     """The lookup key of a word or phrase: lower case, with single spaces between words."""
     # People write "toy fire truck" and "c clamp", class names toy_fire_truck and c-clamp.
     return " ".join(re.split(r"[\s_-]+", word.strip().lower()))
+
+
+def folded(word: str) -> str:
+    """The lookup key of a word that may be written without spaces, such as `kitchentable`."""
+    return word_key(word).replace(" ", "")
 
 
 def _alias_index(

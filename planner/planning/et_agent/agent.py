@@ -8,16 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from planner.parts.calls import parse_call
+from planner.planning.errands import Errand, Sought, Where
 from planner.planning.et_agent.known import Calls, SpentError, Walk
-from planner.planning.et_agent.ranker import (
-    Errand,
-    Prior,
-    Ranker,
-    RankerName,
-    Sought,
-    TaskClass,
-    Where,
-)
+from planner.planning.et_agent.ranker import Prior, Ranker, RankerName, TaskClass
 from planner.planning.et_agent.rankers import (
     RandomRanker,
     TableRanker,

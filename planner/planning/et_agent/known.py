@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from planner.planning.et_agent.ranker import Prior, Ranker, Sought, Where
-from planner.planning.et_agent.reading import is_meant, meant, spelled
+from planner.planning.errands import Sought, Where, is_meant, meant, spelled
+from planner.planning.et_agent.ranker import Prior, Ranker
 from planner.planning.planner import AgentResult, Context
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.errors import PlannerError

@@ -13,8 +13,8 @@ from planner.models.caller import Caller, OnCall, ignore_call
 from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Role, Speaker
 from planner.models.replies.form import ReplyForm
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
-from planner.planning.et_agent.ranker import Errand, Ranker, RankerName, TaskClass
-from planner.planning.et_agent.reading import read_task
+from planner.planning.errands import Errand, read_errands
+from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass, class_of
 from planner.planning.et_agent.replies import (
     ClassReply,
     ErrandsReply,
@@ -249,7 +249,7 @@ class ModelRanker:
 
         form, prompt = ClassReply(), classify_prompt(task)
         found = await self._ask(Role.CLASSIFIER, prompt, form, right)
-        return read_task(task).task_class if found is None else found
+        return class_of(read_errands(task)) if found is None else found
 
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:
         """The model's parts; those of the rules where they cannot be read."""
@@ -260,7 +260,7 @@ class ModelRanker:
 
         prompt = decompose_prompt(task, task_class)
         found = await self._ask(Role.DECOMPOSER, prompt, ErrandsReply(), right)
-        return read_task(task).errands if found is None else found
+        return read_errands(task) if found is None else found
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         """The model's order; the given one where it cannot be read."""

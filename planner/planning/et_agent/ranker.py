@@ -1,15 +1,15 @@
-"""An errand, the questions that the agent asks a ranker about it, and the agent's options."""
+"""The class of a task, the questions that the agent asks a ranker, and the agent's options."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
 from planner.parts.option import Option, OptionValue
+from planner.planning.errands import Errand, is_meant
 
-# What a task asks for, in words: its class, and what to find and where to put it (ETPLAN-2.4).
+# The class of a task.
 
 
 class TaskClass(StrEnum):
@@ -26,49 +26,25 @@ class TaskClass(StrEnum):
     NEST_AND_PLACE = "nest and place"
 
 
-class Where(StrEnum):
-    """How a thing stands to another one, as the relations of ETPLAN-3.1."""
-
-    INSIDE = "inside"
-    ON = "on"
-    CLOSE = "close to"
-    FACING = "facing"
-
-
-@dataclass(frozen=True, slots=True)
-class Sought:
-    """One thing, piece of furniture or room that the words name.
-
-    Attributes:
-        word: its class in words, such as `apple` or `kitchen table`.
-        where: how it stands to `anchor`; None if nothing is said about that.
-        anchor: what it stands in relation to; None if nothing is said about that.
-    """
-
-    word: str
-    where: Where | None = None
-    anchor: Sought | None = None
-
-    def __str__(self) -> str:
-        """As `apple inside fridge`."""
-        if self.where is None or self.anchor is None:
-            return self.word
-        return f"{self.word} {self.where} {self.anchor}"
+def class_of(errands: Sequence[Errand]) -> TaskClass:
+    """The class of tasks with these parts."""
+    moved = [errand for errand in errands if errand.place is not None]
+    if not moved:
+        related = any(errand.target.anchor is not None for errand in errands)
+        return TaskClass.NAVIGATION_RELATION if related else TaskClass.NAVIGATION
+    if len(moved) > 1:
+        return TaskClass.NEST_AND_PLACE if is_nested(moved) else TaskClass.PLACE_TWO
+    place = moved[0].place
+    related = moved[0].target.anchor is not None or (place is not None and place.anchor is not None)
+    return TaskClass.PLACE_RELATION if related else TaskClass.PLACE
 
 
-@dataclass(frozen=True, slots=True)
-class Errand:
-    """One part of a task: to find something, and, if it has a `place`, to put it there.
-
-    Attributes:
-        target: what to find.
-        where: INSIDE or ON `place`; None where the words leave it open, or nothing is to be put.
-        place: where to put it; None = it only has to be found.
-    """
-
-    target: Sought
-    where: Where | None = None
-    place: Sought | None = None
+def is_nested(errands: Sequence[Errand]) -> bool:
+    """Whether something is first put into what is put somewhere after that."""
+    first, *later = errands
+    return first.place is not None and any(
+        is_meant(first.place.word, errand.target.word) for errand in later
+    )
 
 
 class RankerName(StrEnum):

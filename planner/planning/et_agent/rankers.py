@@ -13,7 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from planner.planning.et_agent.ranker import Errand, RankerName, TaskClass
+from planner.planning.errands import Errand, meant, read_errands, spelled
+from planner.planning.et_agent.ranker import RankerName, TaskClass, class_of
 from planner.planning.et_agent.ranking_model import (
     RankingFile,
     RankingModel,
@@ -21,7 +22,6 @@ from planner.planning.et_agent.ranking_model import (
     read_ranking,
     shipped_ranking,
 )
-from planner.planning.et_agent.reading import meant, read_task, spelled
 from planner.world.catalogue import default_catalogue
 from planner.world.files import FileModel, read_model
 from planner.world.house import House
@@ -159,11 +159,11 @@ class TableRanker:
 
     async def classify(self, task: str) -> TaskClass:
         """By rules."""
-        return read_task(task).task_class
+        return class_of(read_errands(task))
 
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
         """By rules."""
-        return read_task(task).errands
+        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         """By the share of such things in such rooms, divided among rooms of a class."""
@@ -233,11 +233,11 @@ class RandomRanker:
 
     async def classify(self, task: str) -> TaskClass:
         """By rules."""
-        return read_task(task).task_class
+        return class_of(read_errands(task))
 
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
         """By rules."""
-        return read_task(task).errands
+        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """In random order."""
@@ -292,11 +292,11 @@ class LearnedRanker:
 
     async def classify(self, task: str) -> TaskClass:
         """By rules."""
-        return read_task(task).task_class
+        return class_of(read_errands(task))
 
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
         """By rules."""
-        return read_task(task).errands
+        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         """By the probability that a room holds all targets; equal ones in the given order."""

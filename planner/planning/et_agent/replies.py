@@ -12,7 +12,8 @@ from random import Random
 from planner.models.chat import Fault, ReferenceReply
 from planner.models.gbnf import quoted
 from planner.models.replies.form import ReplyError, check_length
-from planner.planning.et_agent.ranker import Errand, Sought, TaskClass, Where
+from planner.planning.errands import Errand, Sought, Where
+from planner.planning.et_agent.ranker import TaskClass
 
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _NONE = "none"

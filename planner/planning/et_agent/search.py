@@ -16,9 +16,9 @@ from planner.episodes.et_generation.least_walk import (
     least_walk,
     standing,
 )
+from planner.planning.errands import Errand, Sought, Where, spelled
 from planner.planning.et_agent.known import Calls, Known, Walk
-from planner.planning.et_agent.ranker import Errand, Prior, Sought, Where
-from planner.planning.et_agent.reading import is_nested, spelled
+from planner.planning.et_agent.ranker import Prior, is_nested
 from planner.world.belief import BeliefNode
 from planner.world.house import House, ObjectPlacement
 from planner.world.skill import SkillName

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from planner.evaluation.task import Predicate, TieKind
 from planner.models.chat import ModelError
-from planner.planning.et_agent.ranker import Sought, Where
-from planner.planning.et_agent.reading import read_task
+from planner.planning.errands import Sought, Where, only_sought
 from planner.planning.expert.facts import PLACING, Facts, Goal, Subgoal
 from planner.planning.programs.bindings import NEAR_M
 from planner.planning.programs.program import (
@@ -481,7 +480,7 @@ def statements_of_words(text: str) -> tuple[Statement, ...]:
     Raises:
         ModelError: if the words are not understood, ask for more, or name what no program can.
     """
-    sought = read_task(text).only_sought
+    sought = only_sought(text)
     if sought is None:
         raise ModelError(
             f"the right replies follow from an episode's goal, and this task has none: {text!r} "

@@ -8,13 +8,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from planner.evaluation.task import Predicate
 from planner.models.chat import ModelError
-from planner.planning.et_agent.reading import is_meant, read_task
+from planner.planning.errands import is_meant, only_sought
 from planner.planning.expert.facts import Facts, Goal, Subgoal, in_memory_names
 from planner.planning.llamar.actions import EXPLORE, Action, KnownThing, Verb, known_thing
 from planner.planning.llamar.observations import InstanceNames, shown_class
 from planner.planning.llamar.right_actions import NO_GOAL
 from planner.planning.planner import Context
-from planner.planning.programs.program import default_vocabulary
 from planner.world.belief import StandIns
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import record
@@ -79,7 +78,7 @@ def errands_of_words(
     Raises:
         ModelError: if they are not understood, or ask for more than to find one thing.
     """
-    sought = read_task(text).only_sought
+    sought = only_sought(text)
     if sought is None:
         raise ModelError(f"{NO_GOAL}; its words do not only ask to find one thing: {text!r}")
     nothing = Goal((), {}, (), (), frozenset())
@@ -115,7 +114,7 @@ class _Errands:
         """Walks to what a word means, as far as something of that kind is known."""
         nodes = self._context.belief.nodes.values()
         known = [node.name for node in nodes if is_meant(node.class_name, word)]
-        unknown = f"{default_vocabulary().catalogue_class(word)}_0"
+        unknown = f"{default_catalogue().class_spelled(word)}_0"
         entity = self._known_first(known or [unknown])[0]
         return Errand(self._named("find", entity), 0, self._to(entity))
 

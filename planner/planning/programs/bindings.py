@@ -63,7 +63,7 @@ class Situation:
         """The catalogue's class of something."""
         piece, node = self.piece(entity), self.facts.node(entity)
         word = piece.class_name if piece is not None else node.class_name if node else ""
-        return self.vocabulary.catalogue_class(word or entity.rpartition("_")[0])
+        return default_catalogue().class_spelled(word or entity.rpartition("_")[0])
 
     def affordances(self, entity: str) -> frozenset[str]:
         """What may be done with something."""

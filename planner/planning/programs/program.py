@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from planner.world.catalogue import Catalogue, default_catalogue, word_key
+from planner.world.catalogue import Catalogue, default_catalogue, folded, word_key
 from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.files import FileModel, read_document
 from planner.world.geometry import record
@@ -332,7 +332,7 @@ class ProgramVocabulary:
         """Adds a name for each class of the catalogue that the file has none for."""
         self.names = tuple(item.name for item in file.classes)
         self.by_name = {item.name: item for item in file.classes}
-        self._words = {_folded(word): name for word, name in file.words.items()}
+        self._words = {folded(word): name for word, name in file.words.items()}
         self._catalogue = catalogue
         named = {word for item in file.classes for word in item.classes}
         for kind, classes in (("objects", catalogue.objects), ("furniture", catalogue.furniture)):
@@ -344,7 +344,7 @@ class ProgramVocabulary:
 
     @cached_property
     def _by_fold(self) -> dict[str, str]:
-        return {_folded(name): name for name in self.by_name} | self._words
+        return {folded(name): name for name in self.by_name} | self._words
 
     @cached_property
     def _by_class(self) -> dict[str, str]:
@@ -358,7 +358,7 @@ class ProgramVocabulary:
             found.setdefault(word, name)
         # Of two names that mean a class first, the one that is most like it.
         for item in self.by_name.values():
-            if item.classes and _folded(item.name) == _folded(item.classes[0]):
+            if item.classes and folded(item.name) == folded(item.classes[0]):
                 found[item.classes[0]] = item.name
         return found
 
@@ -369,33 +369,16 @@ class ProgramVocabulary:
         """
         if word in self.by_name:
             return word
-        found = self._by_fold.get(_folded(word))
+        found = self._by_fold.get(folded(word))
         if found is not None:
             return found
-        return self._by_class.get(self.catalogue_class(word))
+        return self._by_class.get(self._catalogue.class_spelled(word))
 
     def suggestions(self, word: str) -> tuple[str, ...]:
         """The names that are spelt most like a word."""
         folded = {name.lower(): name for name in self.by_name}
         near = difflib.get_close_matches(word.lower()[:40], folded, _MAX_SUGGESTIONS)
         return tuple(folded[one] for one in near)
-
-    def catalogue_class(self, word: str) -> str:
-        """A class of the catalogue for one of another data set, such as `kitchentable`."""
-        if word in self._catalogue.objects or word in self._catalogue.furniture:
-            return word
-        return self._class_by_fold.get(_folded(word), word)
-
-    @cached_property
-    def _class_by_fold(self) -> dict[str, str]:
-        """The catalogue's names and aliases without spaces; things rather than furniture."""
-        kinds = (self._catalogue.furniture, self._catalogue.objects)
-        return {
-            _folded(word): item.name
-            for kind in kinds
-            for item in kind.values()
-            for word in (item.name, *item.aliases)
-        }
 
     def name_of(self, class_name: str) -> str | None:
         """The name of a class of the catalogue."""
@@ -463,7 +446,3 @@ def default_vocabulary() -> ProgramVocabulary:
 
 def _camel(word: str) -> str:
     return "".join(part.capitalize() for part in word_key(word).split())
-
-
-def _folded(word: str) -> str:
-    return word_key(word).replace(" ", "")

@@ -9,9 +9,9 @@ from typing import Any
 from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
+from planner.planning.errands import Errand, read_errands
 from planner.planning.et_agent.agent import AgentOptions, EtAgent
-from planner.planning.et_agent.ranker import Errand, Ranker, RankerName, TaskClass
-from planner.planning.et_agent.reading import read_task
+from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass, class_of
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.graph_file import Graph
 from planner.world.graph_house import house_of_graph
@@ -109,10 +109,10 @@ class Told:
     evidence = "told by the test"
 
     async def classify(self, task: str) -> TaskClass:
-        return read_task(task).task_class
+        return class_of(read_errands(task))
 
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:
-        return read_task(task).errands
+        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         self.asked.append(("rooms", tuple(targets)))

@@ -1,6 +1,6 @@
 """What a task asks for, in words."""
 
-from planner.planning.et_agent.ranker import Sought, Where
+from planner.planning.errands import Sought, Where
 
 
 def test_a_sought_thing_reads_like_a_phrase() -> None:

@@ -10,9 +10,9 @@ from planner.episodes.et_generation.categories import Category, home_named
 from planner.episodes.et_generation.combinations import combinations
 from planner.episodes.et_generation.house_facts import facts_of
 from planner.episodes.et_generation.idea import Idea, NoNameError, Phrasing
+from planner.planning.errands import is_meant, only_sought, read_errands
 from planner.planning.et_agent.model_ranker import EXAMPLES
-from planner.planning.et_agent.ranker import TaskClass
-from planner.planning.et_agent.reading import is_meant, read_task
+from planner.planning.et_agent.ranker import TaskClass, class_of
 from planner.planning.et_agent.replies import errands_text
 
 NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
@@ -87,9 +87,9 @@ NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
 )
 def test_check_15_examples_are_read(text: str, task_class: TaskClass, parts: str) -> None:
     """ETPLAN-C15."""
-    found = read_task(text)
-    assert found.task_class is task_class
-    assert errands_text(found.errands) == parts
+    found = read_errands(text)
+    assert class_of(found) is task_class
+    assert errands_text(found) == parts
 
 
 @pytest.mark.parametrize(
@@ -102,9 +102,9 @@ def test_check_15_examples_are_read(text: str, task_class: TaskClass, parts: str
     ],
 )
 def test_what_lies_on_a_thing_is_not_sought_as_another_thing(said: str) -> None:
-    found = read_task(said)
-    assert found.task_class is TaskClass.NEST_AND_PLACE
-    assert errands_text(found.errands) == "move: spoon -> on tray\nmove: tray -> on table"
+    found = read_errands(said)
+    assert class_of(found) is TaskClass.NEST_AND_PLACE
+    assert errands_text(found) == "move: spoon -> on tray\nmove: tray -> on table"
 
 
 def things_of(idea: Idea) -> list[str]:
@@ -121,7 +121,7 @@ def test_every_sentence_of_the_generator_is_read_as_its_idea(category: Category)
     ideas = [idea for idea in combinations(facts, category) if _has_names(phrasing, idea)]
     texts = {phrasing.text(idea, rng): idea for idea in rng.choices(ideas, k=40)}
     for text, idea in texts.items():
-        errands = read_task(text).errands
+        errands = read_errands(text)
         names = things_of(idea)
         assert len(errands) == len(names), text
         for name, errand in zip(names, errands, strict=True):
@@ -141,7 +141,7 @@ def _has_names(phrasing: Phrasing, idea: Idea) -> bool:
 
 
 def test_what_names_nothing_is_not_understood() -> None:
-    assert read_task("Colourless green ideas.").errands == ()
+    assert read_errands("Colourless green ideas.") == ()
 
 
 def test_the_prompt_shows_thirteen_examples_of_all_classes() -> None:
@@ -159,5 +159,5 @@ def test_the_prompt_shows_thirteen_examples_of_all_classes() -> None:
     ],
 )
 def test_a_task_may_only_ask_to_find_one_thing(text: str, word: str | None) -> None:
-    sought = read_task(text).only_sought
+    sought = only_sought(text)
     assert (None if sought is None else sought.word) == word

@@ -6,7 +6,8 @@ import pytest
 
 from planner.models.gbnf import read_grammar
 from planner.models.replies.form import ReplyError
-from planner.planning.et_agent.ranker import Errand, Sought, TaskClass, Where
+from planner.planning.errands import Errand, Sought, Where
+from planner.planning.et_agent.ranker import TaskClass
 from planner.planning.et_agent.replies import (
     ClassReply,
     ErrandsReply,

@@ -1,10 +1,11 @@
-"""Reads a task by rules: its class, its parts, and the classes of things that words mean."""
+"""Reads a task by rules: its errands, and the classes of things that words mean."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from enum import StrEnum
 from functools import lru_cache
 
 from planner.language.goal_form import (
@@ -21,8 +22,55 @@ from planner.language.goal_form import (
 )
 from planner.language.interpretation import interpret
 from planner.language.lexicon import Relation, Spot
-from planner.planning.et_agent.ranker import Errand, Sought, TaskClass, Where
 from planner.world.catalogue import default_catalogue, default_word_meanings
+
+# What a task asks for, in words: what to find and where to put it (ETPLAN-2.4).
+
+
+class Where(StrEnum):
+    """How a thing stands to another one, as the relations of ETPLAN-3.1."""
+
+    INSIDE = "inside"
+    ON = "on"
+    CLOSE = "close to"
+    FACING = "facing"
+
+
+@dataclass(frozen=True, slots=True)
+class Sought:
+    """One thing, piece of furniture or room that the words name.
+
+    Attributes:
+        word: its class in words, such as `apple` or `kitchen table`.
+        where: how it stands to `anchor`; None if nothing is said about that.
+        anchor: what it stands in relation to; None if nothing is said about that.
+    """
+
+    word: str
+    where: Where | None = None
+    anchor: Sought | None = None
+
+    def __str__(self) -> str:
+        """As `apple inside fridge`."""
+        if self.where is None or self.anchor is None:
+            return self.word
+        return f"{self.word} {self.where} {self.anchor}"
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """One part of a task: to find something, and, if it has a `place`, to put it there.
+
+    Attributes:
+        target: what to find.
+        where: INSIDE or ON `place`; None where the words leave it open, or nothing is to be put.
+        place: where to put it; None = it only has to be found.
+    """
+
+    target: Sought
+    where: Where | None = None
+    place: Sought | None = None
+
 
 # Which classes of things a word of a task means: by its spelling, then by the catalogue.
 
@@ -317,50 +365,19 @@ _WHERE = {
 _SPEAKER = frozenset({Spot.ME, Spot.HERE})
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What the words of a task say; without errands they were not understood."""
-
-    task_class: TaskClass
-    errands: tuple[Errand, ...]
-
-    @property
-    def only_sought(self) -> Sought | None:
-        """What a task only asks to find; None if it was not understood or asks for more."""
-        if len(self.errands) != 1 or self.errands[0].place is not None:
-            return None
-        return self.errands[0].target
-
-
 @lru_cache(maxsize=1024)
-def read_task(text: str) -> Reading:
-    """Reads a task, the same each time."""
+def read_errands(text: str) -> tuple[Errand, ...]:
+    """Reads a task, the same each time; no errands where its words were not understood."""
     text = without_contents(text)
     # "Where is it? Go there" goes to the place that a question names, by the rules of language.
     asks = text.casefold().lstrip().startswith("where")
-    errands = (() if asks else _by_language(text)) or read_phrases(text)
-    return Reading(class_of(errands), errands)
+    return (() if asks else _by_language(text)) or read_phrases(text)
 
 
-def class_of(errands: Sequence[Errand]) -> TaskClass:
-    """The class of tasks with these parts."""
-    moved = [errand for errand in errands if errand.place is not None]
-    if not moved:
-        related = any(errand.target.anchor is not None for errand in errands)
-        return TaskClass.NAVIGATION_RELATION if related else TaskClass.NAVIGATION
-    if len(moved) > 1:
-        return TaskClass.NEST_AND_PLACE if is_nested(moved) else TaskClass.PLACE_TWO
-    place = moved[0].place
-    related = moved[0].target.anchor is not None or (place is not None and place.anchor is not None)
-    return TaskClass.PLACE_RELATION if related else TaskClass.PLACE
-
-
-def is_nested(errands: Sequence[Errand]) -> bool:
-    """Whether something is first put into what is put somewhere after that."""
-    first, *later = errands
-    return first.place is not None and any(
-        is_meant(first.place.word, errand.target.word) for errand in later
-    )
+def only_sought(text: str) -> Sought | None:
+    """What a task only asks to find; None if it was not understood or asks for more."""
+    errands = read_errands(text)
+    return errands[0].target if len(errands) == 1 and errands[0].place is None else None
 
 
 class _CannotError(Exception):
