@@ -24,14 +24,10 @@ from planner.planning.llamar.actions import (
 from planner.planning.llamar.observations import (
     SUPPLIES,
     InstanceNames,
-    Sightline,
     carrying_words,
-    in_the_open,
-    no_sightline,
     note_met,
     note_seen,
     rescue_observation,
-    sightline_of,
     state_words,
 )
 from planner.planning.llamar.state import (
@@ -45,6 +41,7 @@ from planner.planning.llamar.state import (
 )
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
+from planner.planning.sight import Sightline, in_the_open, no_sightline, sightline_of
 from planner.skills.exploring import SUBTASK_SEPARATOR
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError

@@ -20,11 +20,11 @@ from planner.models.chat import (
     Speaker,
 )
 from planner.models.replies.free_text import FreeText
-from planner.planning.llamar.observations import Sightline, no_sightline, sightline_of, visible
 from planner.planning.part import PlannerRequest
 from planner.planning.partnr import prompts
 from planner.planning.planner import Context
 from planner.planning.right_calls import INVENTED
+from planner.planning.sight import Sightline, no_sightline, sightline_of, visible
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation

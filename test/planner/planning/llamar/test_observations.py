@@ -13,10 +13,9 @@ from planner.planning.llamar.observations import (
     note_met,
     note_seen,
     shown_class,
-    sightline_of,
     state_words,
-    visible,
 )
+from planner.planning.sight import sightline_of, visible
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation
