@@ -28,11 +28,11 @@ from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.option import OptionValue
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_store import ProgramRecord, RecordKind
+from planner.planning.helper.routine_plans import right_plan, score_plan
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import program_text
-from planner.planning.routine_plans import right_plan, score_plan
 from planner.world.episode import Episode
 from planner.world.house_checks import load_house
 from sim_bridge.embedded.backend import EmbeddedBackend

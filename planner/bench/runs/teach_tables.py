@@ -19,9 +19,9 @@ from planner.episodes.teach.tasks import Routine, read_routines, routine_file
 from planner.evaluation.metrics.table import metrics
 from planner.memory.perception_options import DEPTH_MODEL, TRUE_SEGMENTATION
 from planner.parts.option import OptionValue
+from planner.planning.helper.routine_plans import score_plan
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import ProgramError
-from planner.planning.routine_plans import score_plan
 from planner.world.episode import Setting
 from planner.world.errors import PlannerError
 

@@ -3,19 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.parts.option import Option
 from planner.planning.part import PlannerPart, PlannerRequest, always_pictures
-from planner.planning.partnr.factory import make_partnr
 from planner.planning.planner import Planner
-from planner.planning.planner_model import MemorySource
+from planner.planning.planner_model import Control, MemorySource
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
     from planner.world.embedding import Embedder
+
+
+def _make_partnr(
+    request: PlannerRequest, *, source: MemorySource | None = None, example: str = ""
+) -> Planner:
+    """One dialogue for each agent, or one for the team, according to the axis `control`.
+
+    Args:
+        request: the arguments.
+        source: how the memory is read, overriding the axes; None = as in the axes.
+        example: a solved task for the prompt.
+
+    Raises:
+        PlannerError: if no model is given, a single-agent planner has several agents, or the axes
+            ask for descriptions of pictures.
+    """
+    from planner.planning.partnr.react import PartnrTeam, make_partnr_react
+
+    task, dialogue, on_call, name = request.task, request.dialogue, request.on_call, request.name
+    axes = request.axes if source is None else replace(request.axes, memory_source=source)
+    if axes.memory_source is MemorySource.CAPTIONS:
+        raise PlannerError(f"the planner {name} reads no pictures: partnr_views reads captions")
+    if axes.control is Control.SINGLE and len(task.agents) > 1:
+        raise PlannerError(f"control single plans for one agent, not for {len(task.agents)}")
+    if axes.control is Control.CENTRALIZED and len(task.agents) > 1:
+        return PartnrTeam(task, request.model, dialogue, on_call, axes, examples=example, name=name)
+    return make_partnr_react(
+        task, request.model, dialogue, on_call, axes, name=name, examples=example
+    )
 
 
 def _make_partnr_rag(request: PlannerRequest) -> Planner:
@@ -27,7 +56,7 @@ def _make_partnr_rag(request: PlannerRequest) -> Planner:
     embedder = _encoder(Path(encoder)) if encoder else None
     with TraceStore.existing(Path(traces), embedder) as store:
         example = store.example_for(request.task.instruction)
-    return make_partnr(request, example=example)
+    return _make_partnr(request, example=example)
 
 
 @lru_cache(maxsize=1)
@@ -55,19 +84,19 @@ def _make_captioned(source: MemorySource, request: PlannerRequest) -> Planner:
 PLANNERS: Mapping[str, PlannerPart] = {
     "partnr_react": PlannerPart(
         summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
-        make=make_partnr,
+        make=_make_partnr,
         needs_model=True,
         tells_replies=True,
     ),
     "partnr_summary": PlannerPart(
         summary="PARTNR's ReAct planner with a summary of the memory",
-        make=partial(make_partnr, source=MemorySource.SUMMARY),
+        make=partial(_make_partnr, source=MemorySource.SUMMARY),
         needs_model=True,
         tells_replies=True,
     ),
     "partnr_tools": PlannerPart(
         summary="PARTNR's ReAct planner that asks the memory with tools",
-        make=partial(make_partnr, source=MemorySource.TOOLS),
+        make=partial(_make_partnr, source=MemorySource.TOOLS),
         needs_model=True,
         tells_replies=True,
     ),

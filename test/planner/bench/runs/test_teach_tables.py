@@ -23,8 +23,8 @@ from planner.bench.runs.teach_tables import (
 )
 from planner.cli import main
 from planner.episodes.teach.tasks import read_routines, routine_file
+from planner.planning.helper.routine_plans import right_plan
 from planner.planning.programs.program import program_text
-from planner.planning.routine_plans import right_plan
 from planner.world.errors import PlannerError
 
 

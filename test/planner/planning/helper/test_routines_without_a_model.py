@@ -8,8 +8,8 @@ from planner.episodes.teach.tasks import read_routines, routine_file
 from planner.planning.helper.program_change import Rebound, nearest_rebound
 from planner.planning.helper.program_memory import ProgramMemory
 from planner.planning.helper.program_store import ProgramRecord, RecordKind
+from planner.planning.helper.routine_plans import right_plan, score_plan
 from planner.planning.programs.program import program_text
-from planner.planning.routine_plans import right_plan, score_plan
 
 
 def test_what_was_taught_is_repeated_with_its_changes() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from planner.episodes.teach.tasks import Wanted, read_routines, routine_file
+from planner.planning.helper.routine_plans import right_plan, score_plan
 from planner.planning.programs.parsing import parse_program
-from planner.planning.routine_plans import right_plan, score_plan
 
 ROUTINES = {routine.name: routine for routine in read_routines(routine_file())}
 
