@@ -14,7 +14,8 @@ from planner.models.chat import ChatModel, Message, Reader, Reference, Reference
 from planner.models.replies.form import ReplyForm
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.errands import Errand, read_errands
-from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass, class_of
+from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass
+from planner.planning.et_agent.rankers import class_of
 from planner.planning.et_agent.replies import (
     ClassReply,
     ErrandsReply,

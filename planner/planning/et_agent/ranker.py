@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from planner.parts.option import Option, OptionValue
-from planner.planning.errands import Errand, is_meant
+
+if TYPE_CHECKING:
+    from planner.planning.errands import Errand
 
 # The class of a task.
 
@@ -24,27 +26,6 @@ class TaskClass(StrEnum):
     PLACE_RELATION = "constrained pick and place"
     PLACE_TWO = "pick two objects and place jointly"
     NEST_AND_PLACE = "nest and place"
-
-
-def class_of(errands: Sequence[Errand]) -> TaskClass:
-    """The class of tasks with these parts."""
-    moved = [errand for errand in errands if errand.place is not None]
-    if not moved:
-        related = any(errand.target.anchor is not None for errand in errands)
-        return TaskClass.NAVIGATION_RELATION if related else TaskClass.NAVIGATION
-    if len(moved) > 1:
-        return TaskClass.NEST_AND_PLACE if is_nested(moved) else TaskClass.PLACE_TWO
-    place = moved[0].place
-    related = moved[0].target.anchor is not None or (place is not None and place.anchor is not None)
-    return TaskClass.PLACE_RELATION if related else TaskClass.PLACE
-
-
-def is_nested(errands: Sequence[Errand]) -> bool:
-    """Whether something is first put into what is put somewhere after that."""
-    first, *later = errands
-    return first.place is not None and any(
-        is_meant(first.place.word, errand.target.word) for errand in later
-    )
 
 
 class RankerName(StrEnum):

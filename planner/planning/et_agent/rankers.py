@@ -13,8 +13,8 @@ from typing import Literal
 
 import numpy as np
 
-from planner.planning.errands import Errand, meant, read_errands, spelled
-from planner.planning.et_agent.ranker import RankerName, TaskClass, class_of
+from planner.planning.errands import Errand, is_meant, meant, read_errands, spelled
+from planner.planning.et_agent.ranker import RankerName, TaskClass
 from planner.planning.et_agent.ranking_model import (
     RankingFile,
     RankingModel,
@@ -27,6 +27,30 @@ from planner.world.files import FileModel, read_model
 from planner.world.house import House
 from planner.world.share import config_dir
 from planner.world.vocabulary import Relation
+
+# The class of a task by rules.
+
+
+def class_of(errands: Sequence[Errand]) -> TaskClass:
+    """The class of tasks with these parts."""
+    moved = [errand for errand in errands if errand.place is not None]
+    if not moved:
+        related = any(errand.target.anchor is not None for errand in errands)
+        return TaskClass.NAVIGATION_RELATION if related else TaskClass.NAVIGATION
+    if len(moved) > 1:
+        return TaskClass.NEST_AND_PLACE if is_nested(moved) else TaskClass.PLACE_TWO
+    place = moved[0].place
+    related = moved[0].target.anchor is not None or (place is not None and place.anchor is not None)
+    return TaskClass.PLACE_RELATION if related else TaskClass.PLACE
+
+
+def is_nested(errands: Sequence[Errand]) -> bool:
+    """Whether something is first put into what is put somewhere after that."""
+    first, *later = errands
+    return first.place is not None and any(
+        is_meant(first.place.word, errand.target.word) for errand in later
+    )
+
 
 # How often things of a class were in which room, and in or on which furniture, of some houses.
 #

@@ -18,7 +18,8 @@ from planner.episodes.et_generation.least_walk import (
 )
 from planner.planning.errands import Errand, Sought, Where, spelled
 from planner.planning.et_agent.known import Calls, Known, Walk
-from planner.planning.et_agent.ranker import Prior, is_nested
+from planner.planning.et_agent.ranker import Prior
+from planner.planning.et_agent.rankers import is_nested
 from planner.world.belief import BeliefNode
 from planner.world.house import House, ObjectPlacement
 from planner.world.skill import SkillName

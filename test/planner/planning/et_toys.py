@@ -11,7 +11,8 @@ from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
 from planner.planning.errands import Errand, read_errands
 from planner.planning.et_agent.agent import AgentOptions, EtAgent
-from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass, class_of
+from planner.planning.et_agent.ranker import Ranker, RankerName, TaskClass
+from planner.planning.et_agent.rankers import class_of
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.graph_file import Graph
 from planner.world.graph_house import house_of_graph

@@ -12,7 +12,8 @@ from planner.episodes.et_generation.house_facts import facts_of
 from planner.episodes.et_generation.idea import Idea, NoNameError, Phrasing
 from planner.planning.errands import is_meant, only_sought, read_errands
 from planner.planning.et_agent.model_ranker import EXAMPLES
-from planner.planning.et_agent.ranker import TaskClass, class_of
+from planner.planning.et_agent.ranker import TaskClass
+from planner.planning.et_agent.rankers import class_of
 from planner.planning.et_agent.replies import errands_text
 
 NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
