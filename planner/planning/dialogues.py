@@ -20,7 +20,7 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
-from planner.planning.epm_prompt import (
+from planner.planning.numbered_dialogue import (
     SYSTEM,
     offered,
     opening,

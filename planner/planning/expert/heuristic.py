@@ -12,8 +12,8 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 
 from planner.evaluation.task import GateRelation, Predicate
-from planner.planning.epm_prompt import is_able
 from planner.planning.expert.facts import Goal, Subgoal, read_goal
+from planner.planning.numbered_dialogue import is_able
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import Axes, Control, MemorySource, Observability, Privilege
 from planner.world.belief import Belief

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.planning.dialogues import limit_reached
-from planner.planning.epm_prompt import entity_line, numbered, offered
 from planner.planning.learned.chooser import FEATURES, CallFeatures, PlannerModel, best, rank
 from planner.planning.learned.network import Array, Reading, read
 from planner.planning.learned.progress import (
@@ -22,6 +21,7 @@ from planner.planning.learned.progress import (
 )
 from planner.planning.learned.search import HALF, Standing, has_faucet, has_inside, holds, may_open
 from planner.planning.learned.tokens import InstructionError, Token, read_tokens
+from planner.planning.numbered_dialogue import entity_line, numbered, offered
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import Repeats
 from planner.world.skill import SkillCall, SkillName

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from planner.models.replies.turn import is_speakable
 from planner.parts.calls import SKILLS
-from planner.planning.epm_prompt import OTHERS, in_order, is_able
+from planner.planning.numbered_dialogue import OTHERS, in_order, is_able
 from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillName

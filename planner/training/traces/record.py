@@ -20,7 +20,7 @@ from pydantic import (
 from planner.models.chat import Message, Speaker
 from planner.models.replies.turn import END_OF_TURN
 from planner.parts.calls import parse_call
-from planner.planning.epm_prompt import (
+from planner.planning.numbered_dialogue import (
     SYSTEM,
     entity_line,
     numbered,

@@ -14,7 +14,7 @@ from planner.models.caller import ModelCall
 from planner.models.chat import Message, ModelError, Speaker, transcript
 from planner.models.teacher import ScriptedModel
 from planner.planning.dialogues import MAX_CALLS, AgentDialogues, EpmScript, make_react
-from planner.planning.epm_prompt import ENTITIES, entity_line, numbered
+from planner.planning.numbered_dialogue import ENTITIES, entity_line, numbered
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import DialogueOptions
 from planner.world.skill import SkillCall, SkillCode, SkillResult

@@ -1,4 +1,7 @@
-"""The dialogue of EPM's planner (EPM-2.5), and which skills a model is offered."""
+"""The dialogue in which entities are numbers (EPM-2.5), and which skills a model is offered.
+
+`react` has it with a model, and traces of all planners are written in it, for models to learn from.
+"""
 
 from __future__ import annotations
 
