@@ -24,8 +24,10 @@ from planner import network_probe, renderer_probe
 from planner.bad_day.schedule import FORMS
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
+from planner.evaluation.constraints import ALL_JUDGES
 from planner.evaluation.metrics.metric import ALL_METRICS
 from planner.houses.part import HOUSE_FORMATS
+from planner.evaluation.subtasks import SUBTASK_RULES
 from planner.memory.part import UPDATERS
 from planner.models.part import MODELS
 from planner.parts.calls import SKILLS
@@ -40,6 +42,7 @@ from sim_bridge.part import BACKENDS, OtherPython
 KINDS = (
     *(PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES),
     *(HOUSE_FORMATS, FORMS),
+    *(ALL_JUDGES, SUBTASK_RULES),
 )
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")

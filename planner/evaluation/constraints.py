@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol
 
@@ -24,6 +24,9 @@ from planner.evaluation.task import (
     asked_word,
     in_order,
 )
+from planner.parts.catalog import Catalog
+from planner.parts.option import Option
+from planner.world.errors import PlannerError
 
 # When propositions first came true and what their gates let through: the latches of a run.
 #
@@ -300,6 +303,10 @@ def _partner(i: int, members: Mapping[int, frozenset[str]], kept: set[int], kind
 # The rules that turn witnesses into a result: the seam between strict and compat modes.
 
 
+class JudgeError(PlannerError):
+    """An episode that these rules cannot judge."""
+
+
 class Judge(Protocol):
     """The rules of one episode and what they have latched so far.
 
@@ -325,7 +332,11 @@ class Judge(Protocol):
         """Processes the world of a step."""
 
     def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """The status of each proposition if the episode ended now."""
+        """The status of each proposition if the episode ended now.
+
+        Raises:
+            JudgeError: if the rules cannot say it.
+        """
 
     def latches(self) -> dict[str, JsonValue]:
         """Everything that is remembered of the states so far."""
@@ -495,3 +506,34 @@ def _listed(words: Sequence[str], link: str) -> str:
     if len(words) < 2:
         return "".join(words)
     return f"{', '.join(words[:-1])} {link} {words[-1]}"
+
+
+# The rules of scoring by name (`Mode`).
+
+JUDGE_INTERFACE = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgePart:
+    """The record of a way of scoring; its name is the mode that results carry.
+
+    Attributes:
+        summary: one line for the help.
+        make: makes the judge of one episode; raises `PlannerError` for a goal that it cannot judge.
+        options: reserved.
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    make: Callable[[Evaluation], Judge]
+    options: tuple[Option, ...] = ()
+    interface: int = JUDGE_INTERFACE
+
+
+JUDGES: Mapping[str, JudgePart] = {
+    "strict": JudgePart(summary="the rules as PARTNR's paper defines them", make=StrictJudge),
+}
+
+ALL_JUDGES: Catalog[JudgePart] = Catalog(
+    "judge", __name__, "JUDGES", f"{__name__}:JudgePart", JUDGE_INTERFACE, group="planner.judges"
+)

@@ -14,12 +14,11 @@ from typing import Any
 
 from pydantic import JsonValue
 
-from planner.evaluation.constraints import Judge, StrictJudge, phrase, sentence
+from planner.evaluation.constraints import ALL_JUDGES, Judge, JudgeError, phrase, sentence
 from planner.evaluation.criteria import CriteriaJudge, keeps, shadows_nothing
 from planner.evaluation.entity_checks import check_entities, facts_of_state
 from planner.evaluation.predicates import Variant, Watch
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
-from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.scene import BrokenStateError, MissingEntityError, Scene
 from planner.evaluation.task import Evaluation, Predicate, Proposition
 from planner.world.episode import Criteria
@@ -28,11 +27,6 @@ from planner.world.geometry import Box
 from planner.world.house import House
 from planner.world.state import EntityState, WorldState, vanished
 from planner.world.vocabulary import EntityKind
-
-_JUDGES: dict[Mode, type[StrictJudge] | type[PublishedJudge]] = {
-    Mode.STRICT: StrictJudge,
-    Mode.PARTNR_V0: PublishedJudge,
-}
 
 _Reach = tuple[float, float, float, float]
 
@@ -94,7 +88,7 @@ class Evaluator:
         self._unmet = unmet
         self.episode_id = initial.episode_id
         self.start_step = 0
-        self._judge: Judge = _JUDGES[mode](evaluation)
+        self._judge: Judge = ALL_JUDGES.get(mode).make(evaluation)
         self._scene = Scene(house, initial.entities)
         self._criteria: CriteriaJudge | None = None
         try:
@@ -129,7 +123,7 @@ class Evaluator:
             }
         )
         self._verdict: Verdict | None = None
-        self._failure: PublishedError | None = None
+        self._failure: JudgeError | None = None
         self._judge.advance(self._step, self._watches)
         self._progress = self._measure()
 
@@ -161,7 +155,7 @@ class Evaluator:
             BrokenStateError: if time runs backwards, an entity has no place in a house, or the
                 episode is finished.
             MissingEntityError: if an entity that the goal names is gone and was not sliced.
-            PublishedError: in mode partnr_v0, if the published code fails too.
+            JudgeError: if the rules cannot judge it, as where the published code fails.
         """
         if self._verdict is not None:
             raise BrokenStateError(f"{self.episode_id} is finished; nothing more is judged")
@@ -240,7 +234,7 @@ class Evaluator:
         """The verdict if the episode ended with the last state (PARTNR-E6).
 
         Raises:
-            PublishedError: as in `update`, for any state so far.
+            JudgeError: as in `update`, for any state so far.
         """
         if self._failure is not None:
             raise self._failure
@@ -313,7 +307,7 @@ class Evaluator:
         judge = self._judge
         try:
             statuses = judge.statuses(self._watches)
-        except PublishedError as error:
+        except JudgeError as error:
             self._failure = error
             raise
         firsts = judge.first_steps

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import JsonValue
 
-from planner.evaluation.constraints import PropositionStatus
+from planner.evaluation.constraints import JudgeError, JudgePart, PropositionStatus
 from planner.evaluation.predicates import NO_SECOND, Watch
 from planner.evaluation.progress import Mode, Reason
 from planner.evaluation.task import (
@@ -152,7 +152,7 @@ def _ancestors(edges: Sequence[tuple[int, int]]) -> dict[int, set[int]]:
     return found
 
 
-class PublishedError(PlannerError):
+class PublishedError(JudgeError):
     """An episode on which the published code fails with an error of its own."""
 
 
@@ -286,3 +286,6 @@ class PublishedJudge:
                     broken[i] = PropositionStatus(Reason.ARG_NOT_DIFFERENT, (pivot,), argument=own)
                 earlier.append(used)
         return broken
+
+
+PARTNR_V0 = JudgePart(summary="the rules as PARTNR's published code has them", make=PublishedJudge)

@@ -10,11 +10,11 @@ import bisect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner.evaluation.checklist import Need, needs, plan_length, with_checklist, with_subtasks
 from planner.evaluation.constraints import phrase
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict
+from planner.evaluation.subtasks import Need, needs, plan_length, with_checklist, with_subtasks
 from planner.evaluation.task import Evaluation, Proposition
 from planner.evaluation.trace import (
     CallLine,

@@ -85,12 +85,7 @@ class SkillRecord:
 
 
 SKILLS: Catalog[SkillRecord] = Catalog(
-    "skill",
-    "planner.skills.skills",
-    "SKILLS",
-    "planner.skills.part:SkillPart",
-    SKILL_INTERFACE,
-    declared="planner.skills.llamar_actions:state_skills",
+    "skill", "planner.skills.skills", "SKILLS", "planner.skills.part:SkillPart", SKILL_INTERFACE
 )
 
 MAX_CALL_CHARACTERS = 2000

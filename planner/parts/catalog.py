@@ -65,7 +65,6 @@ class Catalog(Generic[PartT]):
         record: str,
         interface: int,
         *,
-        declared: str = "",
         keep_order: bool = False,
         group: str = "",
     ) -> None:
@@ -77,14 +76,12 @@ class Catalog(Generic[PartT]):
             attribute: the mapping's name there.
             record: the record's class as `module:name`, imported with the first part.
             interface: the supported version of its interface.
-            declared: `module:function` that returns further parts of this project by name, which
-                are declared in data.
             keep_order: whether the names of `attribute` are listed as declared, not sorted.
             group: of the entry points; "" = named after the module.
         """
         self.kind, self._module, self._attribute = kind, module, attribute
         self._record, self._interface = record, interface
-        self._declared, self._keep_order = declared, keep_order
+        self._keep_order = keep_order
         self.group = group or f"{OUR_PACKAGE}.{module.rpartition('.')[2]}"
         self._loaded: dict[str, PartT] = {}
 
@@ -114,10 +111,6 @@ class Catalog(Generic[PartT]):
         ours += [source for source in given if source.package == OUR_PACKAGE]
         if not self._keep_order:
             ours.sort(key=lambda source: source.name)
-        declaring, _, function = self._declared.partition(":")
-        if declaring:
-            more = getattr(importlib.import_module(declaring), function)()
-            ours += [Source(name, OUR_PACKAGE, partial(more.__getitem__, name)) for name in more]
         return ours
 
     def _modules(self) -> list[ModuleType]:

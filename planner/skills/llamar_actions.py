@@ -1,32 +1,26 @@
-"""LLaMAR's actions: small steps, handling within range, and changes of state (LLAMAR-3.1)."""
+"""LLaMAR's actions: small steps, handling within range, exploring by pictures (LLAMAR-3.1)."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
-from planner.skills.attempt import Attempt, Motion, Routine
+from planner.memory.features import Features
+from planner.skills.attempt import Attempt, Eye, Motion, Routine
 from planner.skills.ground import gap_m
-from planner.skills.moving import go_to, look, openness_of, piece_around
+from planner.skills.handling import pick, place
+from planner.skills.moving import close_furniture, go_to, look, open_furniture, openness_of
 from planner.skills.part import SkillPart
-from planner.skills.preconditions import Arguments, Target
-from planner.skills.results import RefusalError, failure, not_grounded
-from planner.world.agents import default_bodies
-from planner.world.catalogue import default_catalogue
-from planner.world.geometry import Pose, Vec3, wrap_angle_rad
-from planner.world.house import Furniture
+from planner.skills.preconditions import Arguments, Target, hand_is_free, thing_is_in_hand
+from planner.skills.results import RefusalError, failure
+from planner.skills.skills.changing import SKILLS as CHANGES
+from planner.world.errors import PlannerError
+from planner.world.geometry import Heading, Pose, Vec3, heading_of, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
-from planner.world.skill import (
-    Divided,
-    HeldStateSet,
-    Role,
-    SkillCode,
-    SkillEffect,
-    StateSet,
-    StatesPoured,
-)
-from planner.world.states import Condition, StateSkill, default_state_skills, default_states
-from planner.world.vocabulary import AgentKind, Hand, is_open
+from planner.world.skill import PLACE_ROLES, OpenedTo, PickedUp, PutDown, Role, SkillCode
+from planner.world.vocabulary import is_open
 
 # The paper's interaction range, horizontally: to the outline of furniture, the middle of a thing.
 RANGE_M = 1.5
@@ -255,17 +249,146 @@ def _base(attempt: Attempt) -> Pose:
     return pose
 
 
-# The skills that change states: one routine for all, as declared in the catalogue.
+# Exploring by pictures (LLAMAR-2.7): look to all sides, go where the subtasks seem to be.
+#
+# In each round the agent turns to the four headings of the compass, takes the one whose picture is
+# most similar to the open subtasks, and steps that way.
+
+# Between the subtasks in a call.
+SUBTASK_SEPARATOR = "; "
+# These end the whole routine, not only its round.
+_ENDING = (PrimitiveCode.STOPPED, PrimitiveCode.NOT_ALLOWED, PrimitiveCode.CANCELED)
+
+ResultT = TypeVar("ResultT")
+_Views = Generator[tuple[str, float], None, PrimitiveResult | dict[Heading, Features]]
 
 
-def state_skills() -> dict[str, SkillPart]:
-    """The records of the catalogue's skills by their names."""
-    return {skill.name: _part(skill) for skill in default_state_skills().values()}
+def explore_by_view(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Explores; succeeds if it could make at least one step (LLAMAR-D27)."""
+    options, team, agent = attempt.scene.options, attempt.scene.team, attempt.scene.agent
+    eye = attempt.scene.eye
+    texts = _compared(lambda: _texts(eye, arguments.text))
+    steps, taken, by_pictures = 0, [], 0
+    blocked: set[Heading] = set()
+    for number in range(options.explore_rounds):
+        attempt.window = (number / options.explore_rounds, (number + 1) / options.explore_rounds)
+        views = yield from _look_round(attempt, eye if texts else None)
+        if isinstance(views, PrimitiveResult):
+            return failure(views, "the room", **attempt.evidence)
+        by_pictures += bool(views)
+        # The same picture, of a wall or not, would win again for as long as nobody moves.
+        views = {each: view for each, view in views.items() if each not in blocked} or views
+        chosen = _best(views, texts) if views else None
+        heading = chosen or least_recent(team.headings(agent))
+        team.headed(agent, heading)
+        taken.append(heading.name.lower())
+        attempt.evidence["headings"] = " ".join(taken)
+        attempt.evidence["by_pictures"] = str(by_pictures)
+        result = yield from face(attempt, heading.yaw_rad)
+        before = steps
+        for _ in range(options.explore_steps):
+            if result.succeeded:
+                result = yield from step(attempt, heading.yaw_rad, heading.yaw_rad)
+                steps += result.succeeded
+        blocked = blocked | {heading} if steps == before else set()
+        if result.code in _ENDING:
+            return failure(result, "the room", **attempt.evidence)
+    attempt.evidence["steps"] = str(steps)
+    if not steps:
+        return attempt.failure(SkillCode.BLOCKED, "All ways that were tried are blocked.")
+    return attempt.success()
+
+
+def _texts(eye: Eye | None, text: str) -> Sequence[Features]:
+    """The open subtasks as vectors, once for each call; none without an encoder."""
+    if eye is None:
+        return ()
+    subtasks = [part.strip() for part in text.split(SUBTASK_SEPARATOR.strip())]
+    return tuple(eye.encoder.text(part) for part in subtasks if part)
+
+
+def _look_round(attempt: Attempt, eye: Eye | None) -> _Views:
+    """Turns right four times and takes a picture of each heading; or why it could not turn."""
+    pose = attempt.base_pose()
+    if pose is None:
+        raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
+    heading = heading_of(pose.yaw_rad)
+    views: dict[Heading, Features] = {}
+    ahead = ((0.0, attempt.camera.tilt_rad),)
+    for _ in Heading:
+        heading = heading.right
+        turned = yield from face(attempt, heading.yaw_rad)
+        if turned.succeeded:
+            # The camera stands still for the picture, and for the memory.
+            turned = yield from look(attempt, ahead, f"looking {heading.name.lower()}")
+        if not turned.succeeded:
+            return turned
+        view = _view(eye, attempt.scene.agent) if eye is not None else None
+        if view is not None:
+            # LLAMAR-C32: the picture is of the heading after the turn.
+            views[heading] = view
+    return views
+
+
+def _view(eye: Eye, agent: str) -> Features | None:
+    """What an agent's camera shows now; None for a dropped picture."""
+
+    def view() -> Features | None:
+        image = eye.picture(agent)
+        return None if image is None else eye.encoder.picture(image)
+
+    return _compared(view)
+
+
+def _best(views: Mapping[Heading, Features], texts: Sequence[Features]) -> Heading:
+    return best_heading(_compared(lambda: heading_scores(views, texts)))
+
+
+def _compared(ask: Callable[[], ResultT]) -> ResultT:
+    """What the encoder says.
+
+    Raises:
+        RefusalError: if there can be no pictures, or they cannot be compared.
+    """
+    try:
+        return ask()
+    except PlannerError as error:
+        sentence = f"The pictures cannot be compared with the subtasks: {error}."
+        raise RefusalError(SkillCode.BACKEND_FAULT, sentence) from None
+
+
+def heading_scores(
+    views: Mapping[Heading, Features], texts: Sequence[Features]
+) -> dict[Heading, float]:
+    """The sum of each picture's cosines with all texts (LLAMAR-C30).
+
+    Raises:
+        PlannerError: where pictures and texts are no vectors of one space.
+    """
+    sizes = [{len(each) for each in found} for found in (views.values(), texts)]
+    if len(sizes[0] | sizes[1]) > 1:
+        pictures, words = (" or ".join(map(str, sorted(found))) for found in sizes)
+        raise PlannerError(f"pictures have {pictures} numbers and texts {words}")
+    return {heading: sum(float(view @ text) for text in texts) for heading, view in views.items()}
+
+
+def best_heading(scores: Mapping[Heading, float]) -> Heading:
+    """The one with the highest score; of equal ones the first of the compass's order."""
+    return max((heading for heading in Heading if heading in scores), key=scores.__getitem__)
+
+
+def least_recent(taken: Iterable[Heading]) -> Heading:
+    """The heading that was taken longest ago, or never; `taken` has the newest last."""
+    last = {heading: place for place, heading in enumerate(taken)}
+    return min(Heading, key=lambda heading: last.get(heading, -1))
+
+
+# The records; the names of the skills stand with the entry points.
 
 
 def within_range(name: str, summary: str) -> SkillPart:
     """The record of the same skill for what is within LLaMAR's range, done without a step."""
-    part = state_skills()[name]
+    part = CHANGES[name]
     return replace(
         part,
         summary=summary,
@@ -277,101 +400,92 @@ def within_range(name: str, summary: str) -> SkillPart:
     )
 
 
-def _part(skill: StateSkill) -> SkillPart:
-    effects: list[SkillEffect] = [StateSet(state, value) for state, value in skill.sets.items()]
-    values = default_states().values
-    flags = tuple(flag for name in skill.copies for flag in values[name].values())
-    effects += [StatesPoured(flags)] if flags else []
-    effects += [Divided()] if skill.divides else []
-    effects += [HeldStateSet(state, value) for state, value in skill.hand_sets.items()]
-    return SkillPart(
-        summary=skill.summary,
-        routine=lambda attempt, arguments: _routine(attempt, arguments, skill),
-        roles=(Role.OBJECT_OR_FURNITURE if skill.furniture else Role.OBJECT,),
-        abilities=frozenset({skill.primitive}),
-        affordance=default_states().affordance_of[next(iter(skill.sets))],
-        preconditions=(lambda attempt, arguments: _check_hand(attempt, arguments, skill),),
-        effects=tuple(effects),
-        partnr_text=skill.partnr_text,
-        epm_text=skill.epm_text,
-    )
-
-
-def _check_hand(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> None:
-    """Checks that the agent holds what the skill needs, as far as known."""
-    needed = skill.needs.hand
-    if needed is None:
-        return
-    name = arguments.entities[0].name
-    if attempt.held == (name,):
-        how = "poured into itself" if skill.hand_sets else "done with itself"
-        sentence = f"{name} is what the agent holds: it cannot be {how}."
-        raise RefusalError(SkillCode.WRONG_ARGUMENTS, sentence)
-    if _tool(attempt, needed, name) is None:
-        raise RefusalError(SkillCode.NOT_HOLDING, f"The agent is not holding {needed.what}.")
-
-
-def _tool(attempt: Attempt, needed: Condition, target: str) -> str | None:
-    """The held thing that a skill is done with, such as what is poured from."""
-
-    def rank(thing: str) -> int:
-        node = attempt.belief.find(thing)
-        cls = default_catalogue().objects.get(node.class_name) if node is not None else None
-        if node is None or cls is None:
-            return 1
-        if not needed.is_kind(cls.name, cls.affordances):
-            return 2
-        return 0 if needed.has_states(node.states) else 1
-
-    ranks = [(rank(thing), i, thing) for i, thing in enumerate(attempt.held) if thing != target]
-    return next((thing for number, _, thing in sorted(ranks) if number < 2), None)
-
-
-def _routine(attempt: Attempt, arguments: Arguments, skill: StateSkill) -> Routine:
-    target = arguments.entities[0]
-    state, value = next(iter(skill.sets.items()))
-    words = {"entity": target.name, "state": state, "value": str(value).lower()}
-    attempt.evidence.update(words)
-    tool = _tool(attempt, skill.needs.hand, target.name) if skill.needs.hand else None
-    hand = attempt.hand_for(tool) if tool is not None else None
-    if skill.hand_sets and tool is not None:
-        attempt.evidence["poured_from"] = tool
-    name, phase = skill.primitive, f"{skill.doing} {target.name}"
-    if target.is_thing and target.name in attempt.held:
-        result = yield from _in_hand(attempt, target.name, name, phase, hand)
-    elif target.piece is not None:
-        primitive = Primitive(name, _near_side(target.piece, attempt.base))
-        result = yield from attempt.handle_at(primitive, phase, target.piece)
-    else:
-        gate_m = attempt.scene.options.grounding_gate_m
-        primitive = Primitive(name, target.point_m, tolerance_m=gate_m, hand=hand)
-        result = yield from attempt.handle_at(primitive, phase, piece_around(attempt, target))
-    if result.succeeded:
-        return attempt.success()
-    if result.code is PrimitiveCode.NOTHING_THERE:
-        return not_grounded(target.point_m, **attempt.evidence)
-    return failure(result, target.name, **attempt.evidence)
-
-
-def _in_hand(attempt: Attempt, thing: str, name: str, phase: str, hand: Hand | None) -> Motion:
-    """Applies it to a held object, whose position is known in the agent's own frame."""
-    # The hand moves with the camera: bring it to the front first.
-    looked = yield from look(attempt, ((0.0, attempt.camera.tilt_rad),), phase)
-    if not looked.succeeded:
-        return looked
-    kinds = {kind.value: kind for kind in AgentKind}
-    kind = kinds.get(attempt.scene.capabilities.kind, AgentKind.HUMAN)
-    frame = f"{attempt.scene.agent}/base_link"
-    holder = attempt.hand_for(thing) or Hand.RIGHT
-    primitive = Primitive(name, default_bodies()[kind].hand_at_m(holder), frame=frame, hand=hand)
-    return (yield from attempt.do(primitive, phase))
-
-
-def _near_side(piece: Furniture, base: Vec3 | None) -> Vec3:
-    """The low point of the furniture nearest to the agent, where nothing lies."""
-    low, high = piece.box.minimum_m, piece.box.maximum_m
-    middle = piece.box.center_m
-    start = base or middle
-    x = min(max(start[0], low[0]), high[0])
-    y = min(max(start[1], low[1]), high[1])
-    return (x, y, 0.3 * high[2])
+NAVIGATE_TO = SkillPart(
+    summary="walks to furniture or a thing until it is within 1.5 m (LLaMAR)",
+    routine=navigate_to,
+    roles=(Role.TARGET,),
+    abilities=frozenset({PrimitiveName.NAVIGATE}),
+    timeout_s=180.0,
+    like="Navigate",
+)
+MOVE = SkillPart(
+    summary="moves by 0.25 m: Ahead, Back, Left or Right (LLaMAR)",
+    routine=move,
+    roles=(Role.TEXT,),
+    abilities=frozenset({PrimitiveName.NAVIGATE}),
+    preconditions=(is_direction,),
+    timeout_s=30.0,
+)
+ROTATE = SkillPart(
+    summary="turns by 90 degrees: Left or Right (LLaMAR)",
+    routine=rotate,
+    roles=(Role.TEXT,),
+    abilities=frozenset({PrimitiveName.NAVIGATE}),
+    preconditions=(is_turn,),
+    timeout_s=30.0,
+)
+LOOK_UP = SkillPart(
+    summary="tilts the camera up by 30 to 180 degrees (LLaMAR)",
+    routine=look_up,
+    roles=(Role.TEXT,),
+    abilities=frozenset({PrimitiveName.LOOK}),
+    preconditions=(is_angle,),
+    timeout_s=30.0,
+)
+LOOK_DOWN = SkillPart(
+    summary="tilts the camera down by 30 to 180 degrees (LLaMAR)",
+    routine=look_down,
+    roles=(Role.TEXT,),
+    abilities=frozenset({PrimitiveName.LOOK}),
+    preconditions=(is_angle,),
+    timeout_s=30.0,
+)
+PICKUP_OBJECT = SkillPart(
+    summary="takes a visible thing within 1.5 m, without a step (LLaMAR)",
+    routine=pick,
+    roles=(Role.OBJECT,),
+    abilities=frozenset({PrimitiveName.PICK}),
+    preconditions=(hand_is_free, is_in_range),
+    effects=(PickedUp(),),
+    like="Pick",
+    stands_still=True,
+)
+PUT_OBJECT = SkillPart(
+    summary="puts the held thing on or into furniture within 1.5 m (LLaMAR)",
+    routine=place,
+    roles=PLACE_ROLES,
+    abilities=frozenset({PrimitiveName.PLACE}),
+    preconditions=(thing_is_in_hand, is_in_range),
+    effects=(PutDown(),),
+    timeout_s=180.0,
+    like="Place",
+)
+OPEN_OBJECT = SkillPart(
+    summary="opens furniture within 1.5 m that is closed (LLaMAR)",
+    routine=open_furniture,
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.OPEN}),
+    preconditions=(is_in_range, is_closed),
+    effects=(OpenedTo(1.0),),
+    like="Open",
+)
+CLOSE_OBJECT = SkillPart(
+    summary="closes furniture within 1.5 m that is open (LLaMAR)",
+    routine=close_furniture,
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.CLOSE}),
+    preconditions=(is_in_range, is_opened),
+    effects=(OpenedTo(0.0),),
+    like="Close",
+)
+CLEAN_OBJECT = within_range("Clean", "cleans a thing or furniture within 1.5 m (LLaMAR)")
+SLICE_OBJECT = within_range("Slice", "slices food within 1.5 m with the knife in the hand (LLaMAR)")
+TOGGLE_OBJECT_ON = within_range("PowerOn", "switches on something within 1.5 m (LLaMAR)")
+TOGGLE_OBJECT_OFF = within_range("PowerOff", "switches off something within 1.5 m (LLaMAR)")
+EXPLORE_BY_VIEW = SkillPart(
+    summary="looks to four sides and steps where open subtasks seem to be, in rounds (LLaMAR)",
+    routine=explore_by_view,
+    roles=(Role.TEXT,),
+    abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
+    timeout_s=180.0,
+)

@@ -7,11 +7,12 @@ and the class of a failure, as in docs/rescue.md.
 from __future__ import annotations
 
 from planner.skills.attempt import Attempt, Routine
-from planner.skills.part import SkillRoutine
+from planner.skills.part import SkillPart, SkillRoutine
 from planner.skills.preconditions import Arguments
 from planner.skills.results import failure, not_grounded
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from planner.world.skill import AsReported, Role
 
 _ORIGIN: Vec3 = (0.0, 0.0, 0.0)
 
@@ -44,3 +45,93 @@ def _do(attempt: Attempt, primitive: Primitive, what: str) -> Routine:
     if result.code is PrimitiveCode.NOTHING_THERE:
         return not_grounded(primitive.target_m, **attempt.evidence)
     return failure(result, what, **attempt.evidence)
+
+
+# The records; the names of the skills stand with the entry points.
+
+SCOUT = SkillPart(
+    summary="goes some way in a random direction, to find lost persons",
+    routine=alone(PrimitiveName.SCOUT),
+    abilities=frozenset({PrimitiveName.SCOUT}),
+    partnr_text="goes some way in a random direction, to find lost persons. Example (Scout[])",
+)
+CARRY = SkillPart(
+    summary="takes hold of a lost person, whom at least two have to carry",
+    routine=on_target(PrimitiveName.CARRY),
+    roles=(Role.OBJECT,),
+    abilities=frozenset({PrimitiveName.CARRY}),
+    effects=(AsReported(),),
+    partnr_text=(
+        "takes hold of a lost person who is near; the person moves once at least two agents "
+        "hold on, and supplies are dropped. Example (Carry[lost_person_timmy_6])"
+    ),
+)
+DISCARD_SUPPLIES = SkillPart(
+    summary="throws all sand and water away",
+    routine=alone(PrimitiveName.DISCARD_SUPPLIES),
+    abilities=frozenset({PrimitiveName.DISCARD_SUPPLIES}),
+    partnr_text="throws all sand and water of the agent away. Example (DiscardSupplies[])",
+)
+DROP_OFF = SkillPart(
+    summary="puts the person whom the agent holds into a deposit",
+    routine=on_target(PrimitiveName.DROP_OFF),
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.DROP_OFF}),
+    effects=(AsReported(),),
+    partnr_text=(
+        "puts the person whom the agent holds into a deposit; all who hold the person have to "
+        "be near it and do so. Example (DropOff[deposit_facility_5])"
+    ),
+)
+STORE_SUPPLIES = SkillPart(
+    summary="puts all sand and water into a deposit",
+    routine=on_target(PrimitiveName.STORE_SUPPLIES),
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.STORE_SUPPLIES}),
+    partnr_text=(
+        "puts all sand and water of the agent into a deposit, which must be near. Example "
+        "(StoreSupplies[deposit_facility_5])"
+    ),
+)
+TAKE_SAND = SkillPart(
+    summary="takes sand from a reservoir, or as much as fits from a deposit",
+    routine=on_target(PrimitiveName.TAKE_SAND),
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.TAKE_SAND}),
+    partnr_text=(
+        "takes one unit of sand from a reservoir, or as many as fit from a deposit, which "
+        "must be near. Example (TakeSand[reservoir_utah_3])"
+    ),
+)
+TAKE_WATER = SkillPart(
+    summary="takes water from a reservoir, or as much as fits from a deposit",
+    routine=on_target(PrimitiveName.TAKE_WATER),
+    roles=(Role.FURNITURE,),
+    abilities=frozenset({PrimitiveName.TAKE_WATER}),
+    partnr_text=(
+        "takes one unit of water from a reservoir, or as many as fit from a deposit, which "
+        "must be near. Example (TakeWater[reservoir_york_4])"
+    ),
+)
+USE_SAND = SkillPart(
+    summary="throws one unit of sand onto a fire, around where the agent is",
+    routine=on_target(PrimitiveName.USE_SAND),
+    roles=(Role.OBJECT_OR_FURNITURE,),
+    abilities=frozenset({PrimitiveName.USE_SAND}),
+    effects=(AsReported(),),
+    partnr_text=(
+        "throws one unit of sand onto a chemical fire; it works on the cells around the "
+        "agent. Example (UseSand[caldor_fire_1])"
+    ),
+)
+USE_WATER = SkillPart(
+    summary="throws one unit of water onto a fire, around where the agent is",
+    routine=on_target(PrimitiveName.USE_WATER),
+    roles=(Role.OBJECT_OR_FURNITURE,),
+    abilities=frozenset({PrimitiveName.USE_WATER}),
+    effects=(AsReported(),),
+    partnr_text=(
+        "throws one unit of water onto a fire that is not chemical; it works on the cells "
+        "around the agent. Example (UseWater[great_fire_2])"
+    ),
+)

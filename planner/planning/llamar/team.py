@@ -42,7 +42,7 @@ from planner.planning.llamar.state import (
 from planner.planning.llamar.translator import Translation, Translator
 from planner.planning.planner import AgentResult, Context
 from planner.planning.sight import Sightline, in_the_open, no_sightline, sightline_of
-from planner.skills.exploring import SUBTASK_SEPARATOR
+from planner.skills.llamar_actions import SUBTASK_SEPARATOR
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError
 from planner.world.geometry import record

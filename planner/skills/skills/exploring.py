@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from planner.skills.exploring import explore_by_view, explore_house
+from planner.skills.exploring import explore_house
 from planner.skills.moving import explore, explore_furniture
 from planner.skills.part import SkillPart
 from planner.world.primitive import PrimitiveName
@@ -17,13 +17,6 @@ SKILLS: Mapping[str, SkillPart] = {
         abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
         partnr_text="goes to all furniture of a room, to find things. Example (Explore[kitchen_1])",
         timeout_s=600.0,
-    ),
-    "ExploreByView": SkillPart(
-        summary="looks to four sides and steps where open subtasks seem to be, in rounds (LLaMAR)",
-        routine=explore_by_view,
-        roles=(Role.TEXT,),
-        abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
-        timeout_s=180.0,
     ),
     "ExploreFurniture": SkillPart(
         summary="walks to a piece of furniture and looks at it",

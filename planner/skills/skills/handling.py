@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 
 from planner.skills.handling import pick, place, rearrange
-from planner.skills.llamar_actions import is_closed, is_in_range, is_opened, within_range
 from planner.skills.moving import close_furniture, open_furniture
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import hand_is_free, thing_can_be_fetched, thing_is_in_hand
@@ -78,48 +77,4 @@ SKILLS: Mapping[str, SkillPart] = {
         partnr_text="closes furniture that opens. Example (Close[cabinet_7])",
         epm_text="closes furniture that opens. Example: Close[Object.101]",
     ),
-    "PickupObject": SkillPart(
-        summary="takes a visible thing within 1.5 m, without a step (LLaMAR)",
-        routine=pick,
-        roles=(Role.OBJECT,),
-        abilities=frozenset({PrimitiveName.PICK}),
-        preconditions=(hand_is_free, is_in_range),
-        effects=(PickedUp(),),
-        like="Pick",
-        stands_still=True,
-    ),
-    "PutObject": SkillPart(
-        summary="puts the held thing on or into furniture within 1.5 m (LLaMAR)",
-        routine=place,
-        roles=PLACE_ROLES,
-        abilities=frozenset({PrimitiveName.PLACE}),
-        preconditions=(thing_is_in_hand, is_in_range),
-        effects=(PutDown(),),
-        timeout_s=180.0,
-        like="Place",
-    ),
-    "OpenObject": SkillPart(
-        summary="opens furniture within 1.5 m that is closed (LLaMAR)",
-        routine=open_furniture,
-        roles=(Role.FURNITURE,),
-        abilities=frozenset({PrimitiveName.OPEN}),
-        preconditions=(is_in_range, is_closed),
-        effects=(OpenedTo(1.0),),
-        like="Open",
-    ),
-    "CloseObject": SkillPart(
-        summary="closes furniture within 1.5 m that is open (LLaMAR)",
-        routine=close_furniture,
-        roles=(Role.FURNITURE,),
-        abilities=frozenset({PrimitiveName.CLOSE}),
-        preconditions=(is_in_range, is_opened),
-        effects=(OpenedTo(0.0),),
-        like="Close",
-    ),
-    "CleanObject": within_range("Clean", "cleans a thing or furniture within 1.5 m (LLaMAR)"),
-    "SliceObject": within_range(
-        "Slice", "slices food within 1.5 m with the knife in the hand (LLaMAR)"
-    ),
-    "ToggleObjectOn": within_range("PowerOn", "switches on something within 1.5 m (LLaMAR)"),
-    "ToggleObjectOff": within_range("PowerOff", "switches off something within 1.5 m (LLaMAR)"),
 }

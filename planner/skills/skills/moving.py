@@ -3,16 +3,6 @@
 from collections.abc import Mapping
 
 from planner.skills.attempt import Attempt, Routine
-from planner.skills.llamar_actions import (
-    is_angle,
-    is_direction,
-    is_turn,
-    look_down,
-    look_up,
-    move,
-    navigate_to,
-    rotate,
-)
 from planner.skills.moving import look, look_round, navigate
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
@@ -57,46 +47,6 @@ SKILLS: Mapping[str, SkillPart] = {
         partnr_text="goes next to furniture, a room or an object. Example (Navigate[table_3])",
         epm_text="goes next to a thing or furniture. Example: Navigate[Object.101]",
         timeout_s=180.0,
-    ),
-    "NavigateTo": SkillPart(
-        summary="walks to furniture or a thing until it is within 1.5 m (LLaMAR)",
-        routine=navigate_to,
-        roles=(Role.TARGET,),
-        abilities=frozenset({PrimitiveName.NAVIGATE}),
-        timeout_s=180.0,
-        like="Navigate",
-    ),
-    "Move": SkillPart(
-        summary="moves by 0.25 m: Ahead, Back, Left or Right (LLaMAR)",
-        routine=move,
-        roles=(Role.TEXT,),
-        abilities=frozenset({PrimitiveName.NAVIGATE}),
-        preconditions=(is_direction,),
-        timeout_s=30.0,
-    ),
-    "Rotate": SkillPart(
-        summary="turns by 90 degrees: Left or Right (LLaMAR)",
-        routine=rotate,
-        roles=(Role.TEXT,),
-        abilities=frozenset({PrimitiveName.NAVIGATE}),
-        preconditions=(is_turn,),
-        timeout_s=30.0,
-    ),
-    "LookUp": SkillPart(
-        summary="tilts the camera up by 30 to 180 degrees (LLaMAR)",
-        routine=look_up,
-        roles=(Role.TEXT,),
-        abilities=frozenset({PrimitiveName.LOOK}),
-        preconditions=(is_angle,),
-        timeout_s=30.0,
-    ),
-    "LookDown": SkillPart(
-        summary="tilts the camera down by 30 to 180 degrees (LLaMAR)",
-        routine=look_down,
-        roles=(Role.TEXT,),
-        abilities=frozenset({PrimitiveName.LOOK}),
-        preconditions=(is_angle,),
-        timeout_s=30.0,
     ),
     "LookRound": SkillPart(
         summary="turns round in twelve turns of 30 degrees, and looks after each (ET-Plan-Bench)",

@@ -11,7 +11,6 @@ from planner.parts.check import Verdict
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
-from planner.skills.skills import rescue
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 from planner.world.skill import OpenedTo, PutDown, Role, SkillCode, SkillResult, StateSet
@@ -89,7 +88,10 @@ CALLS = {
 
 
 # Only rescuers can do these.
-RESCUE = tuple(rescue.SKILLS)
+RESCUE = (
+    *("Carry", "DiscardSupplies", "DropOff", "Scout", "StoreSupplies"),
+    *("TakeSand", "TakeWater", "UseSand", "UseWater"),
+)
 # Fails where the robot does not build its map.
 MAPPING = ("ExploreHouse",)
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")

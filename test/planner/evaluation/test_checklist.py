@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from planner.evaluation.checklist import Need, plan_length, with_checklist
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.metrics import llamar
 from planner.evaluation.progress import Mode
+from planner.evaluation.subtasks import Need, plan_length, with_checklist
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.world.episode import Episode
 from planner.world.skill import SkillCode, SkillResult

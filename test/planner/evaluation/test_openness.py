@@ -2,11 +2,11 @@
 
 import pytest
 
-from planner.evaluation.checklist import needs, plan_length
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.predicates import Watch
 from planner.evaluation.progress import Mode
 from planner.evaluation.scene import Scene
+from planner.evaluation.subtasks import needs, plan_length
 from planner.world.errors import FileError, PlannerError
 
 CHEST = "chest_of_drawers_0"

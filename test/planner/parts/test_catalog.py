@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.doctor import KINDS
-from planner.parts.catalog import Catalog, PartError
+from planner.parts.catalog import Catalog, Part, PartError
 from planner.planning.part import PLANNERS, PlannerPart
 from sim_bridge.part import BACKENDS
 
@@ -30,13 +30,13 @@ def catalog() -> Catalog[PlannerPart]:
 def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
     """Makes an installed package of others, with these entry points."""
 
-    def make(package: str, source: str, **points: str) -> None:
+    def make(package: str, source: str, group: str = "planner.planners", **points: str) -> None:
         (tmp_path / f"{package}.py").write_text(source)
         info = tmp_path / f"{package}-1.0.dist-info"
         info.mkdir()
         (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
         lines = [f"{name} = {package}:{attribute}" for name, attribute in points.items()]
-        (info / "entry_points.txt").write_text("\n".join(["[planner.planners]", *lines]))
+        (info / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]))
 
     monkeypatch.syspath_prepend(str(tmp_path))
     before = set(sys.modules)
@@ -64,6 +64,45 @@ def test_a_part_of_another_package_is_found(install) -> None:  # type: ignore[no
     assert found.names()[-1] == "sitter"
     assert found.package_of("sitter") == "sitters"
     assert found.get("sitter").summary == "waits"
+    assert found.problems() == ()
+
+
+JUDGE = """
+from planner.evaluation.constraints import JudgePart, StrictJudge
+PART = JudgePart(summary="as strict", make=StrictJudge)
+"""
+RULES = """
+from planner.evaluation.subtasks import SubtaskRules
+from planner.world.episode import Act
+PART = SubtaskRules(summary="a nap is a walk", acts={"Nap": Act.NAVIGATE})
+"""
+
+
+@pytest.mark.parametrize(
+    ("source", "group", "record", "summary"),
+    [
+        (JUDGE, "planner.judges", "planner.evaluation.constraints:JudgePart", "as strict"),
+        (
+            RULES,
+            "planner.subtask_rules",
+            "planner.evaluation.subtasks:SubtaskRules",
+            "a nap is a walk",
+        ),
+    ],
+)
+def test_a_kind_that_is_entry_points_only_has_parts_of_others_beside_ours(
+    install,  # type: ignore[no-untyped-def]
+    source: str,
+    group: str,
+    record: str,
+    summary: str,
+) -> None:
+    install("sitters", source, group, sitter="PART")
+    found: Catalog[Part] = Catalog("kind", "", "", record, 1, group=group)
+    ours, sitter = found.names()
+    assert found.package_of(ours) == "planner"
+    assert sitter == "sitter"
+    assert found.get("sitter").summary == summary
     assert found.problems() == ()
 
 

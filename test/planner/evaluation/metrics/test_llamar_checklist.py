@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from planner.evaluation.checklist import with_subtasks
 from planner.evaluation.metrics import llamar
+from planner.evaluation.subtasks import with_subtasks
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import HoldLine, TracedProposition
 from planner.world.episode import Checklist
