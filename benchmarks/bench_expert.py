@@ -20,7 +20,7 @@ from machine import print_table
 
 from planner.app.embedded_run import run_embedded
 from planner.app.run_options import RunOptions
-from planner.episodes.partnr.importing import import_instructions, write_import
+from planner.episodes.partnr.importing import import_instructions
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_state
@@ -88,7 +88,7 @@ def run_set(backend: EmbeddedBackend, title: str, paths: list[Path], *, alone: b
 def derived(files: list[Path], folder: Path) -> Iterator[Path]:
     """The episodes of instruction files for which the importer derived a goal."""
     result = import_instructions(files, 0)
-    write_import(result, folder)
+    result.write(folder)
     read = sum(result.read.values())
     goals = [e.episode_id for e in result.episodes if e.evaluation is not None]
     print(f"{len(goals)} of {read} instructions have a derived goal")

@@ -25,6 +25,8 @@ from planner.bad_day.schedule import FORMS
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
 from planner.evaluation.constraints import ALL_JUDGES
+from planner.episodes.generator import GENERATORS
+from planner.episodes.importing.importer import IMPORTERS
 from planner.evaluation.metrics.metric import ALL_METRICS
 from planner.houses.part import HOUSE_FORMATS
 from planner.evaluation.subtasks import SUBTASK_RULES
@@ -43,6 +45,7 @@ KINDS = (
     *(PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES),
     *(HOUSE_FORMATS, FORMS),
     *(ALL_JUDGES, SUBTASK_RULES),
+    *(IMPORTERS, GENERATORS),
 )
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from planner.app.embedded_run import prepare_embedded, prepare_run, usual_backend
 from planner.app.run_options import RunOptions
 from planner.app.task_worlds import ALREADY, NOT_MET, GraphTaskWorld, reference_calls
-from planner.episodes.et_generation.plans import Played
+from planner.episodes.generator import Played
 from planner.episodes.start_state import Moment
 from planner.parts.calls import parse_call
 from planner.planning.expert.expert import Expert

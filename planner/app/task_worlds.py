@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.episodes.et_generation.plans import Played, TaskWorld
+from planner.episodes.generator import Played, TaskWorld
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.task import Evaluation
 from planner.parts.calls import parse_call

@@ -21,7 +21,6 @@ from planner.bench.runs.manifest import read_manifest
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.episodes.episode_file import REPORT_NAME, episodes_in
 from planner.episodes.partnr.episodes import import_partnr_episodes
-from planner.episodes.partnr.importing import summary, write_imported
 from planner.houses.hssd.dataset import HssdDataset
 from planner.houses.hssd.templates import Movables
 from planner.world.errors import FileError, PlannerError
@@ -100,15 +99,15 @@ def _import(file: Path, scenes: Path, objects: Sequence[Path], folder: Path) -> 
     judged = tuple(e for e in result.episodes if e.evaluation is not None)
     result = replace(result, episodes=judged)
     if not judged:
-        raise PlannerError(f"{file}: no episode could be imported: {summary(result)}")
+        raise PlannerError(f"{file}: no episode could be imported: {result.summary}")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
     except OSError as error:
         raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     try:
-        write_imported(result, draft / EPISODES)
-        (draft / _NOTE).write_text(summary(result) + "\n", encoding="utf-8")
+        result.write(draft / EPISODES)
+        (draft / _NOTE).write_text(result.summary + "\n", encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         draft.rename(folder)
     finally:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING
 
 from planner.app.run_options import RunOptions
 from planner.episodes import cli
+from planner.episodes.generator import GeneratorTools
 
 if TYPE_CHECKING:
-    from planner.episodes.et_generation.plans import TaskWorld
+    from planner.episodes.arguments import Solve
+    from planner.episodes.generator import TaskWorld
     from planner.episodes.start_state import Moment
     from planner.language.goal_form import Goal
     from planner.world.episode import Episode
@@ -30,19 +32,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """As `planner.episodes.cli`; the simulator is imported only where something is solved."""
     play = play_with_body if getattr(args, "body", False) else play_in_graph_world
-    return cli.run(
-        args,
-        solve=partial(
-            solve_with_expert,
-            backend=getattr(args, "backend", ""),
-            settings=getattr(args, "backend_config", ""),
-        ),
-        play=play,
-        find=_files_of_suite,
-        understand=_understand,
-        find_middle=_find_middle,
-        make_world=_make_world,
-    )
+    backend, settings = getattr(args, "backend", ""), getattr(args, "backend_config", "")
+    tools = generator_tools(partial(solve_with_expert, backend=backend, settings=settings))
+    return cli.run(args, tools, play, find=_files_of_suite, understand=_understand)
+
+
+def generator_tools(solve: Solve | None = None) -> GeneratorTools:
+    """What generators use of planners and simulators; `solve` in place of `solve_with_expert`."""
+    return GeneratorTools(solve or solve_with_expert, _find_middle, _make_world)
 
 
 def _make_world(name: str) -> TaskWorld:

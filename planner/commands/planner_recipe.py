@@ -13,10 +13,10 @@ from typing import Literal
 from pydantic import Field
 
 from planner.bench.trace_data import TraceRecipe, make_traces, practising
+from planner.commands.episodes import generator_tools
 from planner.commands.planner_training import NETWORK, NOTHING, add_ddaft, run_ddaft
-from planner.episodes.arguments import add_generate_arguments
 from planner.episodes.episode_file import write_text
-from planner.episodes.generation.generating import run_generate
+from planner.episodes.generator import GENERATORS
 from planner.planning.learned.tokens import check_classes
 from planner.training.learned.reader import ReaderRecipe
 from planner.training.learned.training import (
@@ -328,15 +328,17 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
     others = ("--seed", str(args.seed + 1))
     choosing = ("--chooser-steps", str(args.chooser_steps), *seed, *without)
 
+    generator = GENERATORS.get("partnr")
+
     def generate(words: argparse.Namespace) -> int:
-        return run_generate(words, None)
+        return generator.run(words, generator_tools())
 
     return (
         Stage(
             "tasks",
             ("episodes", "generate", "partnr", *houses, "--count", str(args.tasks), *seed,
              "--split", "train", "-o", tasks),
-            add_generate_arguments,
+            generator.add_arguments,
             generate,
         ),
         Stage(

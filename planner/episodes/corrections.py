@@ -11,8 +11,8 @@ from pathlib import Path
 from pydantic import JsonValue
 
 from planner.episodes.episode_file import episodes_in, write_set, write_text
+from planner.episodes.evaluation_text import FieldError, corrected, translated
 from planner.episodes.lint.goal import task_types
-from planner.episodes.partnr.evaluation import FieldError, corrected, translated
 from planner.episodes.recipes.file import GoalSpec, Target, dependencies, is_unary, order, terminal
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import NEXT_TO_M, Evaluation, Predicate, Proposition, Tie, asked_open

@@ -30,7 +30,7 @@ from planner.episodes.drawing.shapes import (
     text_width,
     wrapped,
 )
-from planner.episodes.virtualhome.words import VirtualHomeWords
+from planner.episodes.importing.simulator_words import VirtualHomeWords
 from planner.evaluation.task import Evaluation, asked_word
 from planner.world.catalogue import default_catalogue
 from planner.world.state import EntityState

@@ -11,7 +11,8 @@ from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
-from planner.episodes.arguments import ALL
+from planner.command_line import add_model_flags
+from planner.episodes.arguments import add_world_flag
 from planner.episodes.episode_file import SUFFIX, write_set
 from planner.episodes.et_generation.categories import (
     Category,
@@ -31,20 +32,84 @@ from planner.episodes.et_generation.house_tasks import (
     generate,
 )
 from planner.episodes.et_generation.idea import Critic, marked
-from planner.episodes.et_generation.plans import MakeWorld, write_records
-from planner.episodes.generation.partial_file import Progress
+from planner.episodes.et_generation.plans import write_records
+from planner.episodes.generator import ALL, GeneratorPart, GeneratorTools, add_output
+from planner.episodes.partial_file import Progress
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House, house_json
 from planner.world.house_checks import load_house, read_house
 
+DEFAULT_WORLD = "graph"
+RELATIONS = ("INSIDE", "ON", "CLOSE", "FACING")
 _OCCLUSION = (Variant.OCCLUSION_SIZE, Variant.OCCLUSION_DISTANCE)
 # Scenes that are none of the fifty are numbered from here.
 _OTHER_SCENES = 1000
 
 
-def run_generate_et_plan(args: argparse.Namespace, make_world: MakeWorld) -> int:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    add_world_flag(parser, DEFAULT_WORLD)
+    parser.add_argument(
+        "--category",
+        action="append",
+        choices=(*Category, ALL),
+        help="repeatable (default: all, each with its layout map or two arms as well)",
+    )
+    parser.add_argument(
+        "--variant",
+        action="append",
+        default=[],
+        choices=tuple(Variant),
+        help="only such tasks (repeatable); of --count tasks, occlusion keeps a fifth",
+    )
+    parser.add_argument(
+        "--split",
+        choices=tuple(HomeSplit),
+        default=HomeSplit.TEST,
+        help="its houses (default test)",
+    )
+    parser.add_argument(
+        "--house",
+        action="append",
+        default=[],
+        metavar="HOUSE",
+        help="instead of a split's: et_train_3, a shipped one, a file, a graph's too (repeatable)",
+    )
+    parser.add_argument("--count", type=int, default=100, metavar="N", help="default 100")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument(
+        "--prior", choices=("P", "FP", "G"), help="what the robot knows (default P; FP with a map)"
+    )
+    parser.add_argument(
+        "--max-actions", type=int, metavar="M", help="limit (default 20, 40 or 60 by category)"
+    )
+    parser.add_argument(
+        "--relation",
+        action="append",
+        default=[],
+        choices=RELATIONS,
+        help="only tasks whose first relation is this (repeatable)",
+    )
+    parser.add_argument(
+        "--room",
+        action="append",
+        default=[],
+        metavar="CLASS",
+        help="only tasks in such a room, such as kitchen (repeatable)",
+    )
+    add_model_flags(parser, "a chat model judges and words tasks, such as scripted:FILE")
+    parser.add_argument(
+        "--records",
+        type=Path,
+        metavar="FILE",
+        help="the paper's records as JSON lines (default: OUTPUT.records.jsonl)",
+    )
+    add_output(parser)
+
+
+def _run(args: argparse.Namespace, tools: GeneratorTools) -> int:
     """Generates, writes, and prints what was rejected.
 
     Returns:
@@ -59,7 +124,7 @@ def run_generate_et_plan(args: argparse.Namespace, make_world: MakeWorld) -> int
     rows = list(_rows(args))
     splits = dict(_houses(args))
     critic = _critic(args.model, args.model_url)
-    with closing(make_world(args.world)) as world:
+    with closing(tools.make_world(args.world)) as world:
         houses = [HouseTasks(house, split, world, critic) for house, split in splits.values()]
         return _generate(args, rows, houses, critic)
 
@@ -245,3 +310,10 @@ def _table(made: Sequence[Episode], rejected: Counter[str], rows: Sequence[Row])
         f"{name:<{width}}  {number:>6}  {100 * number / max(1, total):5.1f} %"
         for name, number in lines
     )
+
+
+GENERATOR = GeneratorPart(
+    summary="ET-Plan-Bench's tasks, with plans that were carried out",
+    add_arguments=_add_arguments,
+    run=_run,
+)

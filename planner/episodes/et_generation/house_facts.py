@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from planner.episodes.virtualhome.words import VirtualHomeWords, WordKind
+from planner.episodes.importing.simulator_words import VirtualHomeWords, WordKind
 from planner.world.catalogue import FurnitureClass, ObjectClass, default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement

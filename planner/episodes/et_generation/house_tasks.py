@@ -30,9 +30,10 @@ from planner.episodes.et_generation.least_walk import (
     wanted_of,
     with_anchors,
 )
-from planner.episodes.et_generation.plans import Plan, TaskWorld, goal_of, verbs_of
-from planner.episodes.generation.partial_file import Numbered, PartialLines
+from planner.episodes.et_generation.plans import Plan, goal_of, verbs_of
+from planner.episodes.generator import TaskWorld
 from planner.episodes.lint.goal import task_types
+from planner.episodes.partial_file import Numbered, PartialLines
 from planner.evaluation.language import read_evaluation
 from planner.world.agents import default_bodies
 from planner.world.episode import EPISODE_VERSION, AgentPlacement, Criteria, Episode, Prior

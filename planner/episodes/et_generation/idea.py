@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 
 from planner.episodes.et_generation.categories import Category, Variant
 from planner.episodes.et_generation.house_facts import HouseFacts
-from planner.episodes.generation.spots import names_of, with_article
+from planner.episodes.spots import names_of, with_article
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import ROBOT, Criteria, Episode, Triple
 from planner.world.graph_file import word_of

@@ -1,13 +1,11 @@
-"""The true plan of an idea, its goal, the world that carries it out, and the paper's record."""
+"""The true plan of an idea, its goal, and the paper's record."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Protocol
 
 from pydantic import JsonValue
 
@@ -17,7 +15,6 @@ from planner.episodes.et_plan.judged import evaluation_of_triples
 from planner.parts.calls import parse_call
 from planner.world.episode import Episode, Prior
 from planner.world.errors import FileError
-from planner.world.house import House
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
 
@@ -213,53 +210,6 @@ _VERBS: dict[str, str] = {
     SkillName.PICK: "GRAB",
     SkillName.OPEN: "OPEN",
 }
-
-
-# The seam to the world in which plans are carried out: episodes import no simulator.
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What became of a plan.
-
-    Attributes:
-        reason: why it does not count, in few words without names; "" if it met the criteria.
-        walked_m: the distance that the robot walked.
-    """
-
-    reason: str = ""
-    walked_m: float = 0.0
-
-
-class TaskWorld(Protocol):
-    """Carries plans out and has them judged."""
-
-    @property
-    def name(self) -> str:
-        """What the command line calls it."""
-
-    @property
-    def lacks(self) -> dict[str, str]:
-        """Why it has no tasks of a category or with a relation, by that word."""
-
-    def play(self, episode: Episode, house: House, plan: Sequence[str]) -> Played:
-        """Carries a plan out from the episode's start, and has it judged.
-
-        Args:
-            episode: with criteria; its own reference plan is ignored.
-            house: the episode's.
-            plan: calls of skills.
-
-        Raises:
-            PlannerError: if the episode does not fit the house.
-        """
-
-    def close(self) -> None:
-        """Ends what it started."""
-
-
-# Makes a world by its name on the command line.
-MakeWorld = Callable[[str], TaskWorld]
 
 
 # A task's goal in PARTNR's language, for planners that are given goals instead of words.

@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from planner.episodes.foreign import json_lines, read_foreign
-from planner.episodes.partnr.instruction_file import Fault
+from planner.episodes.importing.foreign import json_lines, read_foreign
+from planner.episodes.importing.importer import Fault
 from planner.world.episode import ROBOT
 from planner.world.errors import FileError
 from planner.world.files import parse_model

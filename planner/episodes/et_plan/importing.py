@@ -34,19 +34,17 @@ from planner.episodes.et_plan.judged import (
     open_at_start,
     plan_calls,
 )
-from planner.episodes.foreign import ForeignScene, ForeignThing, place_things
-from planner.episodes.lint.goal import task_types
-from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import Imported, Underived
-from planner.episodes.partnr.instruction_file import Fault
-from planner.episodes.partnr.placement import UnplaceableError
-from planner.episodes.virtualhome.words import (
+from planner.episodes.importing.foreign import ForeignScene, ForeignThing, place_things
+from planner.episodes.importing.importer import Fault, Imported, Underived, UnplaceableError
+from planner.episodes.importing.scene_house import scene_seed
+from planner.episodes.importing.simulator_words import (
     VirtualHomeWord,
     VirtualHomeWords,
     WordKind,
     room_hint,
 )
+from planner.episodes.lint.goal import task_types
+from planner.episodes.lint.linting import Linter
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue

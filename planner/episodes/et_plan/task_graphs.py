@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import itertools
 import math
 from collections import Counter
@@ -10,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner.episodes.et_plan.file import PUTS, EtTask, Ref, TaskScene, read_et_file, task_scene
+from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.et_plan.judged import DATASET, graph_task
-from planner.episodes.partnr.importing import Imported, Underived
-from planner.episodes.partnr.instruction_file import Fault
+from planner.episodes.importing.importer import Fault, Imported, ImporterPart, Underived
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Vec3
@@ -384,3 +385,28 @@ def _house(
 
 def _files(folder: Path, number: int) -> Iterator[Path]:
     yield from (folder / name.format(number) for name in _NAMES)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--graph",
+        action="store_true",
+        help="into the graph world, unfitted, in graphs made of what the tasks say",
+    )
+    parser.add_argument(
+        "--scenes",
+        type=Path,
+        metavar="DIR",
+        help="as --graph, in the environments' own graphs: ENV_ID.json",
+    )
+
+
+def _read(args: argparse.Namespace) -> Imported:
+    if args.graph or args.scenes is not None:
+        return import_into_graphs(args.files, args.scenes)
+    return import_et_plan(args.files, args.seed)
+
+
+IMPORTER = ImporterPart(
+    summary="ET-Plan-Bench's tasks in JSON lines", read=_read, add_arguments=_add_arguments
+)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.episodes.generation.spots import Spot
 from planner.episodes.recipes.file import GoalSpec
+from planner.episodes.spots import Spot
 from planner.world.vocabulary import Relation
 
 _GERUNDS: Mapping[str, str] = {

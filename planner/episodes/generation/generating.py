@@ -1,4 +1,4 @@
-"""`planner episodes generate`: propose, place, read, lint, solve; what fails is counted."""
+"""`planner episodes generate partnr`: propose, place, read, lint, solve; what fails is counted."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from pathlib import Path
 from threading import Thread
 from typing import Literal, Protocol
 
-from pydantic import JsonValue
+from pydantic import Field, JsonValue
 
-from planner.episodes.arguments import ALL, Solve, TaskType
+from planner.command_line import add_model_flags
+from planner.episodes.arguments import Solve, add_solver_flags
 from planner.episodes.episode_file import write_episode, write_set
-from planner.episodes.generation.partial_file import Asked, Done, PartialFile, Progress
 from planner.episodes.generation.proposals import propose
-from planner.episodes.generation.things import NoProposalError
+from planner.episodes.generation.things import NoProposalError, TaskType
+from planner.episodes.generator import ALL, GeneratorPart, GeneratorTools, add_output
 from planner.episodes.lint.linting import Linter
+from planner.episodes.partial_file import Numbered, PartialLines, Progress
 from planner.episodes.recipes.build import RecipeError, UnattainableError, build, shipped_episodes
 from planner.episodes.start_state import start_entities
 from planner.evaluation.language import read_evaluation
@@ -42,6 +44,7 @@ from planner.models.model_choice import ModelChoice, open_model
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode, read_episode
 from planner.world.errors import PlannerError
+from planner.world.files import FileModel
 from planner.world.house import House, house_json, write_house
 from planner.world.house_checks import load_house
 from planner.world.state import WorldState
@@ -146,6 +149,48 @@ class GrammarCandidates:
         if reason := misreading(episode, house):
             raise RejectedError(reason)
         return episode
+
+
+# What an interrupted run leaves to go on from.
+
+
+class Asked(FileModel):
+    """The first line: the arguments that decide what the episodes are.
+
+    Attributes:
+        house, type, count, seed, split, solve, backend, model: as in the command.
+        houses: SHA-256 of each house's file by name, in the order of use.
+    """
+
+    version: Literal[1] = 1
+    house: tuple[str, ...]
+    type: tuple[TaskType, ...]
+    count: int = Field(ge=1)
+    seed: int = Field(ge=0)
+    split: Literal["train", "val", "test"] | None
+    solve: bool
+    backend: str = ""
+    model: str
+    houses: dict[str, str]
+
+
+class Done(Numbered):
+    """An episode, or None where no attempt had success."""
+
+    episode: Episode | None
+
+
+class PartialFile(PartialLines[Asked, Done]):
+    """The partial file of PARTNR's episodes."""
+
+    def __init__(self, output: Path, asked: Asked) -> None:
+        """As `PartialLines`."""
+        super().__init__(output, asked, Done, asked.count)
+
+    @property
+    def episodes(self) -> list[Episode]:
+        """The episodes so far, by number."""
+        return [done.episode for done in self.done if done.episode is not None]
 
 
 # Of one episode; a house that is too small for a type fails every time.
@@ -313,13 +358,37 @@ def _seed(seed: int, number: int, attempt: int) -> int:
     return int.from_bytes(sha256(text.encode()).digest()[:4], "big") >> 1
 
 
-# `planner episodes generate`: new tasks for houses, as files or as one pack.
+# The command: new tasks for houses, as files or as one pack.
 
 _NEW = "new:"
 _MAX_NEW = 100
 
 
-def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument(
+        "--house",
+        action="append",
+        required=True,
+        metavar="HOUSE",
+        help="a house's name or file, train or heldout for those, new:N to make N (repeatable)",
+    )
+    parser.add_argument(
+        "--type", action="append", choices=(*TaskType, ALL), help="repeatable (default: all)"
+    )
+    parser.add_argument("--count", type=int, default=10, metavar="N", help="default 10")
+    parser.add_argument("--seed", type=int, default=0, help="of everything random (default 0)")
+    parser.add_argument("--split", choices=("train", "val", "test"), help="default: the house's")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes (default 1)")
+    parser.add_argument(
+        "--solve", action="store_true", help="keep only what the planner expert solves"
+    )
+    add_solver_flags(parser)
+    add_output(parser)
+    add_model_flags(parser, "let a chat model propose, such as scripted:FILE or a server's")
+
+
+def _run(args: argparse.Namespace, tools: GeneratorTools) -> int:
     """Generates and prints what was rejected.
 
     Returns:
@@ -330,8 +399,6 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
     """
     if args.count < 1 or args.jobs < 1 or args.seed < 0:
         raise PlannerError("expected --count and --jobs from 1, --seed from 0")
-    if args.solve and solve is None:
-        raise PlannerError("nothing here can run a planner: use planner episodes generate")
     kinds = [TaskType(kind) for kind in args.type or () if kind != ALL] or list(TaskType)
     houses, made = _houses(args.house, args.seed)
     if args.model and args.jobs > 1:
@@ -342,7 +409,7 @@ def run_generate(args: argparse.Namespace, solve: Solve | None) -> int:
         args.count,
         args.seed,
         args.split,
-        solve if args.solve else None,
+        tools.solve if args.solve else None,
         _candidates(args.model, args.model_url),
     )
     asked = Asked(
@@ -432,3 +499,10 @@ def _table(taken: int, rejected: Counter[str]) -> str:
     return "\n".join(
         f"{name:<{width}}  {number:>6}  {100 * number / total:5.1f} %" for name, number in rows
     )
+
+
+GENERATOR = GeneratorPart(
+    summary="PARTNR's four types, by a grammar or a chat model",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -11,11 +11,11 @@ from typing import Annotated, TypeVar
 import numpy as np
 from pydantic import Field, JsonValue, TypeAdapter, ValidationError
 
-from planner.episodes.arguments import TaskType
 from planner.episodes.corrections import Draft, call_text, draft_of
+from planner.episodes.evaluation_text import FieldError, corrected, translated
 from planner.episodes.generation.generating import RejectedError, understood
+from planner.episodes.generation.things import TaskType
 from planner.episodes.lint.goal import task_types
-from planner.episodes.partnr.evaluation import FieldError, corrected, translated
 from planner.episodes.recipes.build import MAX_CLUTTER, MIN_CLUTTER, SPLIT_OF_HOUSE, TEAM
 from planner.episodes.statistics import without_nouns
 from planner.evaluation.language import read_evaluation

@@ -6,11 +6,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from planner.episodes.arguments import TaskType
 from planner.episodes.generation.clauses import Clause, Phrase, Sentences
-from planner.episodes.generation.spots import Spot
-from planner.episodes.generation.things import ONE, PAIR, TRIES, Amount, NoProposalError, TaskDraw
+from planner.episodes.generation.things import (
+    ONE,
+    PAIR,
+    TRIES,
+    Amount,
+    NoProposalError,
+    TaskDraw,
+    TaskType,
+)
 from planner.episodes.recipes.file import GoalSpec, Recipe
+from planner.episodes.spots import Spot
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.house import House
 from planner.world.vocabulary import Relation

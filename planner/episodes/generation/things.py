@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 
 from planner.episodes.generation.clauses import Clause, Clauses, Phrase
-from planner.episodes.generation.spots import (
+from planner.episodes.recipes.file import Place, Things
+from planner.episodes.spots import (
     HouseSpots,
     Spot,
     count_word,
@@ -17,7 +19,6 @@ from planner.episodes.generation.spots import (
     names_of,
     with_article,
 )
-from planner.episodes.recipes.file import Place, Things
 from planner.language.lexicon import plural_of
 from planner.world.catalogue import LikelyPlace, ObjectClass, default_catalogue
 from planner.world.house import House
@@ -25,6 +26,15 @@ from planner.world.vocabulary import Relation
 
 _WITHIN_SHARE = 0.5
 _SAID_SHARE = 0.35
+
+
+class TaskType(StrEnum):
+    """What a proposed task is made for; it may have properties of others as well (PARTNR-D5)."""
+
+    REARRANGE = "rearrange"
+    SPATIAL = "spatial"
+    TEMPORAL = "temporal"
+    HETEROGENEOUS = "heterogeneous"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -9,13 +10,12 @@ from pathlib import Path
 import numpy as np
 from pydantic import ValidationError
 
+from planner.episodes.importing.importer import Fault, Imported, ImporterPart, UnplaceableError
+from planner.episodes.importing.scene_house import scene_seed
+from planner.episodes.importing.simulator_words import thor_class, thor_room
 from planner.episodes.lint.linting import Linter
-from planner.episodes.llamar.public_file import PublicTask, meaning_of, read_public, room_of
+from planner.episodes.llamar.public_file import PublicTask, read_public
 from planner.episodes.llamar.tasks import equals
-from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import Imported
-from planner.episodes.partnr.instruction_file import Fault
-from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.recipes.build import build
 from planner.episodes.recipes.file import Recipe
 from planner.houses.generator import generate_house
@@ -60,7 +60,7 @@ class PublicRecipe:
         self._items: dict[str, ObjectClass] = {}
         self._pieces: dict[str, FurnitureClass] = {}
         for word in words:
-            meaning = meaning_of(word, catalogue)
+            meaning = thor_class(word, catalogue)
             if isinstance(meaning, ObjectClass):
                 self._items[word] = meaning
             else:
@@ -284,7 +284,7 @@ class _Importer:
         for task in file.tasks:
             rng = np.random.default_rng(scene_seed(self._seed, task.name, task.floor_plan))
             try:
-                room_of(task.floor_plan)
+                thor_room(task.floor_plan)
                 self._recipes.append(PublicRecipe(task, self._catalogue, rng))
             except UnplaceableError as error:
                 self._leave_out(task, str(error))
@@ -328,7 +328,7 @@ class _Importer:
         return {plan: self._house(plan, counts) for plan, counts in needed.items()}
 
     def _house(self, plan: str, required: dict[str, int]) -> House | str:
-        room, name = room_of(plan), f"llamar-{plan}"
+        room, name = thor_room(plan), f"llamar-{plan}"
         problem = ""
         for attempt in range(_SEEDS_TRIED):
             try:
@@ -372,3 +372,19 @@ class _Importer:
         for finding in self._linter.errors(episode, house):
             raise FileError(task.file, finding.field, finding.reason)
         return episode
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--checkers",
+        type=Path,
+        metavar="DIR",
+        help="the tasks' folders, TASK/checker.py, for tasks without a checklist of their own",
+    )
+
+
+IMPORTER = ImporterPart(
+    summary="LLaMAR's public task list, in rooms of ours",
+    read=lambda args: import_public(args.files, args.seed, args.checkers),
+    add_arguments=_add_arguments,
+)

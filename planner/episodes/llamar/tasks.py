@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from planner.episodes.episode_file import write_set
+from planner.episodes.generator import GeneratorTools, task_generator
 from planner.episodes.recipes.build import build
 from planner.episodes.recipes.file import Recipe
 from planner.episodes.start_state import start_entities
@@ -271,16 +270,9 @@ def read_tasks(path: Path) -> TeamTasks:
 # `planner episodes generate llamar`: builds our tasks in their houses.
 
 
-def run_generate_tasks(args: argparse.Namespace) -> int:
-    """Builds all before writing, so that a bad task changes nothing.
+def _tasks(file: Path | None, _tools: GeneratorTools) -> tuple[Iterable[Episode], Iterable[House]]:
+    tasks = read_tasks(file or task_file())
+    return tasks.episodes(), tasks.made.values()
 
-    Raises:
-        PlannerError: for the first task that cannot be built.
-    """
-    tasks = read_tasks(args.tasks or task_file())
-    episodes = sorted(tasks.episodes(), key=lambda episode: episode.episode_id)
-    used = {episode.house for episode in episodes}
-    made = [house for name, house in tasks.made.items() if name in used]
-    write_set(args.output, episodes, made)
-    print(f"wrote {len(episodes)} episodes to {args.output}")
-    return 0
+
+GENERATOR = task_generator("our tasks of LLaMAR's four types, each in its houses", _tasks)

@@ -15,8 +15,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign import parse_foreign, read_foreign
-from planner.episodes.partnr.instruction_file import Fault
+from planner.episodes.importing.foreign import parse_foreign, read_foreign
+from planner.episodes.importing.importer import Fault
 from planner.world.errors import FileError, from_validation
 from planner.world.files import parse_model
 
@@ -71,7 +71,7 @@ class _Info(_Lenient):
 
 
 class PartnrEpisode(BaseModel):
-    """One episode of a file; the evaluation is read later, by `partnr.evaluation`."""
+    """One episode of a file; the evaluation is read later, by `evaluation_text`."""
 
     model_config = ConfigDict(frozen=True, extra="allow", allow_inf_nan=False)
 

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import argparse
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from planner.episodes.foreign import ForeignScene, ForeignThing, place_things
+from planner.episodes.evaluation_text import FieldError
+from planner.episodes.importing.foreign import ForeignScene, ForeignThing, place_things
+from planner.episodes.importing.importer import (
+    Fault,
+    Imported,
+    ImporterPart,
+    Underived,
+    UnplaceableError,
+)
+from planner.episodes.importing.scene_house import scene_seed
 from planner.episodes.lint.ability import out_of_reach
 from planner.episodes.partnr.episode_file import (
     PartnrEpisode,
@@ -18,11 +28,6 @@ from planner.episodes.partnr.episode_file import (
     region_of,
     split_name,
 )
-from planner.episodes.partnr.evaluation import FieldError
-from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import Imported, Underived
-from planner.episodes.partnr.instruction_file import Fault
-from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.partnr.task import (
     DATASET,
     PartnrTask,
@@ -517,3 +522,45 @@ def _parent_in_scene(item: TaskObject, task: PartnrTask) -> str:
         region = region_of(item.handle, task.episode)
         return floor_name(region) if region is not None else "floor"
     return task.names.furniture.get(item.receptacle, item.receptacle)
+
+
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--fit", action="store_true", help="make houses to fit instead of asking for the scene"
+    )
+    parser.add_argument(
+        "--metadata", type=Path, metavar="DIR", help="PARTNR's metadata: what handles stand for"
+    )
+    parser.add_argument(
+        "--corrections", type=Path, metavar="DIR", help="annotators' texts, episode_ID.py"
+    )
+    parser.add_argument(
+        "--scenes", type=Path, metavar="DIR", help="a downloaded HSSD: the scenes themselves"
+    )
+    parser.add_argument(
+        "--objects",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="movable models' configurations, for their sizes (repeatable)",
+    )
+
+
+def _read(args: argparse.Namespace) -> Imported:
+    return import_partnr_episodes(
+        args.files,
+        args.seed,
+        fit=args.fit,
+        metadata=args.metadata,
+        corrections=args.corrections,
+        scenes=args.scenes,
+        objects=args.objects,
+    )
+
+
+IMPORTER = ImporterPart(
+    summary="PARTNR's episode files (*.json.gz), in their scene or with --fit",
+    read=_read,
+    add_arguments=_add_arguments,
+)

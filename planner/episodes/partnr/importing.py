@@ -1,23 +1,31 @@
-"""PARTNR's instructions as episodes in generated houses, and the report of every import."""
+"""PARTNR's instructions as episodes in generated houses."""
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from planner.episodes.arrangement import why_unplaceable
-from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
+from planner.episodes.importing.importer import (
+    AGENTS,
+    REPORT_VERSION,
+    Fault,
+    Imported,
+    ImporterPart,
+    Underived,
+    UnplaceableError,
+    split_of,
+)
+from planner.episodes.importing.scene_house import SceneHouse
 from planner.episodes.lint.goal import Severity
 from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.goals import derive
-from planner.episodes.partnr.houses import SceneHouse, build_scene_house
-from planner.episodes.partnr.instruction_file import Entry, Fault, read_instructions
+from planner.episodes.partnr.houses import build_scene_house
+from planner.episodes.partnr.instruction_file import Entry, read_instructions
 from planner.episodes.partnr.placement import (
     PlacedEntry,
-    UnplaceableError,
     furniture_changes,
     in_other_states,
     place_entry,
@@ -26,42 +34,51 @@ from planner.episodes.start_state import start_entities
 from planner.episodes.wording import Lexicon, build_lexicon
 from planner.grounding.scene import Scene, scene_of_state
 from planner.world.catalogue import Catalogue, default_catalogue
-from planner.world.episode import AgentPlacement, Episode, Source, Split
+from planner.world.episode import Episode, Source
 from planner.world.errors import FileError, PlannerError
-from planner.world.house import House, write_house
+from planner.world.house import House
 from planner.world.state import WorldState
-from planner.world.vocabulary import AgentKind
 
 DATASET = "partnr-instructions"
-REPORT_VERSION = 1
 _ARRANGEMENTS_TRIED = 20
-
-AGENTS = (
-    AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT),
-    AgentPlacement(uid="agent_1", kind=AgentKind.HUMAN),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Underived:
-    """An episode without a structured goal, and why none could be derived."""
-
-    episode_id: str
-    reason: str
 
 
 @dataclass(frozen=True)
-class Import:
-    """The result of an import: episodes, their houses, and what is missing."""
+class ImportedInstructions(Imported):
+    """An import of instructions; `scenes` has the names of each scene in its house, by its id."""
 
-    episodes: tuple[Episode, ...]
-    houses: dict[str, SceneHouse]
-    unplaced: tuple[Fault, ...]
-    underived: tuple[Underived, ...]
-    read: dict[str, int] = field(default_factory=dict)
+    scenes: Mapping[str, SceneHouse] = field(default_factory=dict)
+
+    @property
+    def report(self) -> dict[str, object]:
+        """The report, as in `import_report.json`."""
+        return {
+            "version": REPORT_VERSION,
+            "dataset": self.dataset,
+            "files": self.read,
+            "episodes": len(self.episodes),
+            "with_goal": len(self.episodes) - len(self.without_goal),
+            "unplaced": [asdict(fault) for fault in self.left_out],
+            "without_goal": [asdict(item) for item in self.without_goal],
+            "scenes": {scene_id: _names(scene) for scene_id, scene in sorted(self.scenes.items())},
+        }
+
+    @property
+    def summary(self) -> str:
+        """The report as text: the figures, then a line for each instruction left out."""
+        total, placed = sum(self.read.values()), len(self.episodes)
+        goals = placed - len(self.without_goal)
+        share = f" ({100 * placed / total:.1f} %)" if total else ""
+        lines = [
+            f"read {total} instructions from {len(self.read)} files",
+            f"placed {placed}{share} in {len(self.houses)} houses; {goals} have a derived goal",
+        ]
+        if self.left_out:
+            lines += [f"not placed: {len(self.left_out)}", *self.faults]
+        return "\n".join(lines)
 
 
-def import_instructions(paths: Sequence[Path], seed: int) -> Import:
+def import_instructions(paths: Sequence[Path], seed: int) -> ImportedInstructions:
     """Makes an episode of every instruction that can be placed.
 
     Equal files and seed give equal episodes; an additional file changes only the houses of its own
@@ -99,7 +116,15 @@ def import_instructions(paths: Sequence[Path], seed: int) -> Import:
         episodes.append(episode)
         if episode.evaluation is None:
             underived.append(Underived(episode.episode_id, reason))
-    return Import(tuple(episodes), houses, tuple(unplaced), tuple(underived), read)
+    return ImportedInstructions(
+        DATASET,
+        read,
+        tuple(episodes),
+        tuple(unplaced),
+        {scene.house.name: scene.house for scene in houses.values()},
+        tuple(underived),
+        houses,
+    )
 
 
 def _read(paths: Sequence[Path]) -> tuple[list[Entry], list[Fault], dict[str, int]]:
@@ -217,45 +242,6 @@ def scene_at_start(episode: Episode, house: House, catalogue: Catalogue) -> Scen
     return scene_of_state(WorldState(0.0, 0, 0, house.name, episode.episode_id, entities), house)
 
 
-def split_of(stem: str) -> Split:
-    """The split according to a file's name."""
-    words = stem.lower().split("_")
-    splits: tuple[Split, ...] = ("train", "val", "test")
-    return next((split for split in splits if split in words), "none")
-
-
-def write_import(result: Import, folder: Path) -> None:
-    """Writes episodes, houses and the report under a folder.
-
-    Raises:
-        FileError: if something cannot be written.
-    """
-    houses = folder / "houses"
-    try:
-        houses.mkdir(parents=True, exist_ok=True)
-        for scene in result.houses.values():
-            write_house(scene.house, houses / f"{scene.house.name}.json")
-    except OSError as error:
-        raise FileError(houses, "", f"cannot be written: {error}") from None
-    for episode in result.episodes:
-        write_episode(episode, folder)
-    write_text(folder / REPORT_NAME, json.dumps(report(result), indent=1) + "\n")
-
-
-def report(result: Import) -> dict[str, object]:
-    """The report of an import, as in `import_report.json`."""
-    return {
-        "version": REPORT_VERSION,
-        "dataset": DATASET,
-        "files": result.read,
-        "episodes": len(result.episodes),
-        "with_goal": sum(episode.evaluation is not None for episode in result.episodes),
-        "unplaced": [asdict(fault) for fault in result.unplaced],
-        "without_goal": [asdict(item) for item in result.underived],
-        "scenes": {scene_id: _names(scene) for scene_id, scene in sorted(result.houses.items())},
-    }
-
-
 def _names(scene: SceneHouse) -> Mapping[str, object]:
     return {
         "house": scene.house.name,
@@ -265,94 +251,7 @@ def _names(scene: SceneHouse) -> Mapping[str, object]:
     }
 
 
-def houses_of(result: Import) -> dict[str, House]:
-    """The houses by name."""
-    return {scene.house.name: scene.house for scene in result.houses.values()}
-
-
-# The result of an import and its report: every task read is in exactly one list.
-
-
-@dataclass(frozen=True)
-class Imported:
-    """An import: `read` counts the tasks in each file, `left_out` says why some are missing.
-
-    Attributes:
-        dataset: the format's name on the command line.
-        read: by file name; the sum equals the number of episodes and tasks left out.
-        houses: generated houses, by name.
-        without_goal: episodes that cannot be evaluated, and why.
-    """
-
-    dataset: str
-    read: Mapping[str, int]
-    episodes: tuple[Episode, ...]
-    left_out: tuple[Fault, ...]
-    houses: Mapping[str, House] = field(default_factory=dict)
-    without_goal: tuple[Underived, ...] = ()
-
-    @property
-    def report(self) -> dict[str, object]:
-        """The report, as in `import_report.json`."""
-        waiting = [e for e in self.episodes if e.source is not None and e.source.needs_scene]
-        return {
-            "version": REPORT_VERSION,
-            "dataset": self.dataset,
-            "files": dict(self.read),
-            "episodes": len(self.episodes),
-            "with_goal": sum(episode.evaluation is not None for episode in self.episodes),
-            "left_out": [asdict(fault) for fault in self.left_out],
-            "without_goal": [asdict(item) for item in self.without_goal],
-            "needs_scene": _by_scene(waiting),
-            "not_taken": {
-                episode.episode_id: list(episode.source.not_taken)
-                for episode in self.episodes
-                if episode.source is not None and episode.source.not_taken
-            },
-        }
-
-
-def _by_scene(episodes: Sequence[Episode]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for episode in episodes:
-        if episode.source is not None:
-            found.setdefault(episode.source.scene_id, []).append(episode.episode_id)
-    return dict(sorted(found.items()))
-
-
-def write_imported(result: Imported, folder: Path) -> None:
-    """Writes episodes, houses and the report under a folder.
-
-    Raises:
-        FileError: if something cannot be written.
-    """
-    houses = folder / "houses"
-    try:
-        (houses if result.houses else folder).mkdir(parents=True, exist_ok=True)
-        for house in result.houses.values():
-            write_house(house, houses / f"{house.name}.json")
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error}") from None
-    for episode in result.episodes:
-        write_episode(episode, folder)
-    write_text(folder / REPORT_NAME, json.dumps(result.report, indent=1) + "\n")
-
-
-def summary(result: Imported) -> str:
-    """The report as text: the figures, then a line for each task left out."""
-    total, taken = sum(result.read.values()), len(result.episodes)
-    goals = sum(
-        episode.evaluation is not None or episode.criteria is not None
-        for episode in result.episodes
-    )
-    lines = [
-        f"read {total} tasks from {len(result.read)} files",
-        f"imported {taken}, of which {goals} can be judged; {len(result.houses)} houses made",
-    ]
-    waiting = sum(e.source is not None and e.source.needs_scene for e in result.episodes)
-    if waiting:
-        lines.append(f"{waiting} need a scene that is not here (--fit makes a house instead)")
-    if result.left_out:
-        lines.append(f"left out: {len(result.left_out)}")
-        lines += [f"  {f.file}  {f.episode_id}  {f.reason}" for f in result.left_out]
-    return "\n".join(lines)
+IMPORTER = ImporterPart(
+    summary="PARTNR's instruction files: lists of instructions in JSON",
+    read=lambda args: import_instructions(args.files, args.seed),
+)

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
+from planner.episodes.importing.importer import Fault
 from planner.world.errors import FileError
 from planner.world.files import parse_model, read_document
 from planner.world.states import default_states
@@ -88,15 +89,6 @@ class Entry:
     clutter: tuple[Clutter, ...]
     furniture: tuple[FurnitureStates, ...] = ()
     not_taken: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """An entry that cannot be used, by its index and, if known, its id."""
-
-    file: str
-    episode_id: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pydantic import JsonValue
 
-from planner.episodes.partnr.houses import SceneHouse, scene_seed
+from planner.episodes.importing.importer import UnplaceableError
+from planner.episodes.importing.scene_house import SceneHouse, scene_seed
 from planner.episodes.partnr.instruction_file import Clutter, Entry, FurnitureStates, Things
 from planner.episodes.wording import Lexicon, Noun, NounKind
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
@@ -21,10 +22,6 @@ from planner.world.vocabulary import Relation, floor_name
 
 _ARRANGEMENTS_TRIED = 6
 _CLUTTER_DRAWS = 12
-
-
-class UnplaceableError(Exception):
-    """An entry that does not fit its scene's house; the message is the reason."""
 
 
 @dataclass(frozen=True, slots=True)

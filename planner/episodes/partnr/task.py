@@ -9,12 +9,11 @@ from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from planner.episodes.foreign import read_foreign
+from planner.episodes.evaluation_text import FieldError, corrected, translated
+from planner.episodes.importing.foreign import read_foreign
+from planner.episodes.importing.importer import AGENTS, Fault, split_of
 from planner.episodes.lint.goal import task_types
 from planner.episodes.partnr.episode_file import PartnrEpisode, PartnrNames, names_of, split_name
-from planner.episodes.partnr.evaluation import FieldError, corrected, translated
-from planner.episodes.partnr.importing import AGENTS, split_of
-from planner.episodes.partnr.instruction_file import Fault
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue
 from planner.world.episode import EPISODE_VERSION, Episode

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.episodes.arrangement import Arrangement, arrangements
+from planner.episodes.episode_file import write_episode
 from planner.episodes.recipes.file import (
     Recipe,
     Target,
@@ -31,7 +32,7 @@ from planner.world.episode import (
     FurnitureChange,
     Requirement,
 )
-from planner.world.errors import PlannerError
+from planner.world.errors import FileError, PlannerError
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
@@ -345,3 +346,28 @@ def _named(instruction: str) -> set[str]:
         if isinstance(item, Noun) and item.kind is NounKind.OBJECT
         for name in item.classes
     }
+
+
+# `planner episodes build`.
+
+
+def build_shipped(output: Path | None) -> int:
+    """Builds all episodes before writing the first, so that a bad recipe changes nothing.
+
+    Args:
+        output: the folder to write to; None = that of the shipped episodes.
+    """
+    top = output or config_dir() / "episodes"
+    made = [build(recipe) for recipe in shipped_recipes()]
+    current = {top / item.folder / f"{item.episode.episode_id}.json" for item in made}
+    for folder in sorted({path.parent for path in current}):
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise FileError(folder, "", f"cannot be made: {error.strerror}") from None
+    for item in made:
+        write_episode(item.episode, top / item.folder)
+    print(f"wrote {len(made)} episodes to {top}")
+    for path in sorted(set(top.glob("*/*.json")) - current):
+        print(f"no recipe makes {path}; delete it if it is not wanted")
+    return 0

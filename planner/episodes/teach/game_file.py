@@ -15,8 +15,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from planner.episodes.foreign import parse_foreign, read_foreign
-from planner.episodes.partnr.instruction_file import Fault
+from planner.episodes.importing.foreign import parse_foreign, read_foreign
+from planner.episodes.importing.importer import Fault
 from planner.world.episode import Speaker, Turn
 from planner.world.errors import from_validation
 from planner.world.topics import one_line

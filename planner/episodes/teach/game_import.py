@@ -7,12 +7,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from planner.episodes.importing.importer import Fault, Imported, ImporterPart, UnplaceableError
+from planner.episodes.importing.scene_house import scene_seed
+from planner.episodes.importing.simulator_words import thor_class, thor_room
 from planner.episodes.lint.linting import Linter
-from planner.episodes.llamar.public_file import meaning_of, room_of
-from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import Imported
-from planner.episodes.partnr.instruction_file import Fault
-from planner.episodes.partnr.placement import UnplaceableError
 from planner.episodes.recipes.build import UnattainableError, build
 from planner.episodes.recipes.file import Recipe
 from planner.episodes.teach.game_file import Game, read_game
@@ -110,7 +108,7 @@ class GameRecipe:
         return number
 
     def _thing(self, word: str, count: int = 1, *, dirty: bool = False) -> str:
-        meaning = meaning_of(word, default_catalogue())
+        meaning = thor_class(word, default_catalogue())
         if not isinstance(meaning, ObjectClass):
             raise UnplaceableError(f"{word!r} is furniture here and cannot be carried")
         label = meaning.name
@@ -134,7 +132,7 @@ class GameRecipe:
 
     def _place(self, word: str) -> tuple[str, str]:
         """The label of a place, and how things are put there."""
-        meaning = meaning_of(word, default_catalogue())
+        meaning = thor_class(word, default_catalogue())
         if isinstance(meaning, FurnitureClass):
             self.furniture[meaning.name] = 1
             label = f"at_{meaning.name}"
@@ -325,7 +323,7 @@ class _Importer:
         self._left_out += file.faults
         for game in file.games:
             try:
-                if room_of(game.floor_plan) != _ROOM:
+                if thor_room(game.floor_plan) != _ROOM:
                     raise UnplaceableError(f"{game.floor_plan} is not a kitchen")
                 self._recipes.append(GameRecipe(game))
             except UnplaceableError as error:
@@ -417,3 +415,9 @@ def _built(recipe: GameRecipe, house: House) -> Episode:
             if seed == _SEEDS_TRIED - 1:
                 raise
     raise AssertionError("at least one seed is tried")
+
+
+IMPORTER = ImporterPart(
+    summary="games of the published TEACh data set, in kitchens",
+    read=lambda args: import_games(args.files, args.seed),
+)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from planner.episodes.episode_file import write_set
+from planner.episodes.generator import GeneratorTools, task_generator
 from planner.episodes.recipes.build import build
 from planner.episodes.recipes.file import Label, Place, Recipe, Things
 from planner.episodes.start_state import FindMiddle, starting_from
@@ -368,30 +367,17 @@ def read_routines(path: Path) -> tuple[Routine, ...]:
     return read_model(path, Routines).routines
 
 
-# `planner episodes generate teach` and `routines`: builds our dialogues in their houses.
+# `planner episodes generate teach` and `routines`: our dialogues in their houses.
 
 
-def run_generate_dialogues(args: argparse.Namespace, find_middle: FindMiddle) -> int:
-    """Builds all before writing, so that a bad task changes nothing.
-
-    Raises:
-        PlannerError: for the first task that cannot be built.
-    """
-    tasks = read_tasks(args.tasks or task_file())
-    episodes = sorted(tasks.episodes(find_middle), key=lambda episode: episode.episode_id)
-    write_set(args.output, episodes)
-    print(f"wrote {len(episodes)} episodes to {args.output}")
-    return 0
+def _dialogues(file: Path | None, tools: GeneratorTools) -> tuple[Iterator[Episode], tuple[()]]:
+    return read_tasks(file or task_file()).episodes(tools.find_middle), ()
 
 
-def run_generate_routines(args: argparse.Namespace) -> int:
-    """As `run_generate_dialogues`, for routines.
+def _routines(file: Path | None, _tools: GeneratorTools) -> tuple[Iterator[Episode], tuple[()]]:
+    routines = read_routines(file or routine_file())
+    return (episode for routine in routines for episode in routine.episodes()), ()
 
-    Raises:
-        PlannerError: for the first request that cannot be built.
-    """
-    routines = read_routines(args.tasks or routine_file())
-    episodes = [episode for routine in routines for episode in routine.episodes()]
-    write_set(args.output, sorted(episodes, key=lambda episode: episode.episode_id))
-    print(f"wrote {len(episodes)} episodes to {args.output}")
-    return 0
+
+DIALOGUES = task_generator("our tasks of TEACh's twelve types, with dialogues", _dialogues)
+ROUTINES = task_generator("ten personal routines, each taught and asked for", _routines)

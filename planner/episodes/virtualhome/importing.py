@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from pydantic import JsonValue, ValidationError
 
-from planner.episodes.foreign import (
+from planner.episodes.importing.foreign import (
     ForeignFile,
     ForeignScene,
     ForeignThing,
@@ -17,12 +17,17 @@ from planner.episodes.foreign import (
     place_things,
     read_foreign,
 )
+from planner.episodes.importing.importer import (
+    AGENTS,
+    Fault,
+    Imported,
+    ImporterPart,
+    Underived,
+    UnplaceableError,
+)
+from planner.episodes.importing.scene_house import scene_seed
+from planner.episodes.importing.simulator_words import VirtualHomeWord, VirtualHomeWords, WordKind
 from planner.episodes.lint.goal import task_types
-from planner.episodes.partnr.houses import scene_seed
-from planner.episodes.partnr.importing import AGENTS, Imported, Underived
-from planner.episodes.partnr.instruction_file import Fault
-from planner.episodes.partnr.placement import UnplaceableError
-from planner.episodes.virtualhome.words import VirtualHomeWord, VirtualHomeWords, WordKind
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
@@ -391,3 +396,9 @@ class _GraphEpisode:
                     predicate = "is_on_top"
             propositions.append({"function_name": predicate, "args": args})
         return {"propositions": propositions}, ""
+
+
+IMPORTER = ImporterPart(
+    summary="VirtualHome-style graphs in JSON",
+    read=lambda args: import_graphs(args.files, args.seed),
+)

@@ -22,10 +22,7 @@ from hypothesis import strategies as st
 from partnr_layout import METADATA, episode, write
 
 from planner.episodes.et_plan.importing import import_et_plan
-from planner.episodes.lint.linting import Linter
-from planner.episodes.llamar.public_import import import_public
-from planner.episodes.partnr.episodes import import_partnr_episodes
-from planner.episodes.partnr.evaluation import (
+from planner.episodes.evaluation_text import (
     FieldError,
     PythonTextError,
     corrected,
@@ -33,7 +30,10 @@ from planner.episodes.partnr.evaluation import (
     read_call,
     translated,
 )
-from planner.episodes.partnr.importing import Imported
+from planner.episodes.importing.importer import Imported
+from planner.episodes.lint.linting import Linter
+from planner.episodes.llamar.public_import import import_public
+from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.episodes.partnr.instruction_file import read_instructions
 from planner.episodes.virtualhome.importing import import_graphs
 from planner.evaluation.language import read_evaluation

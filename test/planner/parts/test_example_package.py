@@ -213,6 +213,39 @@ def test_a_wrong_option_is_one_line(planner: Planner, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_its_episodes_are_imported_and_generated(planner: Planner, tmp_path: Path) -> None:
+    words = tmp_path / "monday.txt"
+    words.write_text("Bring me the cup.\n\nTidy up.\n", encoding="utf-8")
+    done = planner("episodes", "import", "lists", str(words), "-o", str(tmp_path / "in"))
+    assert done.returncode == 0, done.stderr
+    assert "read 3 tasks from 1 files\nimported 2," in done.stdout
+    assert "  monday.txt  line 2  says nothing\n" in done.stdout
+    assert (tmp_path / "in" / "monday-2.json").is_file()
+    assert "an instruction a line" in planner("episodes", "import", "--help").stdout
+    done = planner("episodes", "generate", "bedtimes", "-o", str(tmp_path / "made"))
+    assert done.stdout == f"wrote 2 episodes to {tmp_path / 'made'}\n", done.stderr
+    told = planner("doctor").stdout
+    assert "lists (household-parts)" in told
+    assert "bedtimes (household-parts)" in told
+
+
+@pytest.mark.slow
+def test_its_houses_are_imported_and_exported(planner: Planner, tmp_path: Path) -> None:
+    file = tmp_path / "houses" / "ours.json"
+    file.parent.mkdir()
+    made = planner("houses", "generate", "--seed", "3", "--name", "ours", "-o", str(file))
+    assert made.returncode == 0, made.stderr
+    assert planner("houses", "import", "folder", str(file.parent)).stdout == "ours\n"
+    read = tmp_path / "read.json"
+    words = ("houses", "import", "folder", str(file.parent), "ours", "-o", str(read))
+    assert planner(*words).stdout.startswith(f"{read}: ")
+    assert read.read_text(encoding="utf-8") == file.read_text(encoding="utf-8")
+    done = planner("houses", "export", "rooms", str(read), "-o", str(tmp_path / "out"))
+    assert done.returncode == 0, done.stderr
+    assert "kitchen_0\n" in (tmp_path / "out" / "ours.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
 def test_its_own_tests_pass(installed: dict[str, str]) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(EXAMPLE)]
     done = subprocess.run(

@@ -12,8 +12,8 @@ import pytest
 from planner.cli import main
 from planner.episodes.et_plan.importing import import_et_plan
 from planner.episodes.et_plan.task_graphs import import_into_graphs
+from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.importing import Imported
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Predicate
 from planner.world.vocabulary import Relation

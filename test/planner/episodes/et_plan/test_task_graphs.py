@@ -13,8 +13,8 @@ from planner.app.bodily_task_world import play_with_body
 from planner.app.task_worlds import play_reference
 from planner.cli import main
 from planner.episodes.et_plan.task_graphs import import_into_graphs
+from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.importing import Imported, write_imported
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
 
@@ -178,7 +178,7 @@ def test_things_hold_things_that_no_catalogue_has(tmp_path: Path) -> None:
     ]
     steps = "STEP_1: (INSIDE, gadget, gizmo) STEP_2: (CLOSE, robot, fridge)(INSIDE, gizmo, fridge)"
     result = _imported(tmp_path, _line(steps, plan))
-    write_imported(result, tmp_path / "out")
+    result.write(tmp_path / "out")
     assert Linter().lint(tmp_path / "out" / "tasks-1.json").errors == 0
     assert result.episodes[0].evaluation is not None
     assert _played(result) == [""]

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 from planner.cli import main
-from planner.episodes.arguments import TaskType
 from planner.episodes.episode_file import unpacked
 from planner.episodes.generation.clauses import Sentences
 from planner.episodes.generation.generating import Made, Order, generate, misreading
 from planner.episodes.generation.proposals import propose
-from planner.episodes.generation.spots import holds_inside, is_countable, names_of
-from planner.episodes.generation.things import NoProposalError
+from planner.episodes.generation.things import NoProposalError, TaskType
 from planner.episodes.lint.linting import Linter
 from planner.episodes.recipes.build import RecipeError, build
 from planner.episodes.recipes.file import Recipe
+from planner.episodes.spots import holds_inside, is_countable, names_of
 from planner.planning.learned.tokens import read_tokens
 from planner.world.episode import Episode
 from planner.world.house_checks import load_house

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.episodes.arguments import TaskType
 from planner.episodes.generation.generating import Made, Order, generate
 from planner.episodes.generation.model_candidates import ModelCandidates, similar
+from planner.episodes.generation.things import TaskType
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.models.chat import Message

@@ -15,8 +15,8 @@ import pytest
 from planner.cli import main
 from planner.episodes.episode_file import read_pack
 from planner.episodes.generation import generating
-from planner.episodes.generation.generating import _Maker
-from planner.episodes.generation.partial_file import PartialFile, Progress, partial_path
+from planner.episodes.generation.generating import PartialFile, _Maker
+from planner.episodes.partial_file import Progress, partial_path
 from planner.world.errors import FileError
 
 COUNT = 4

@@ -12,7 +12,6 @@ from planner.episodes.episode_file import write_episode
 from planner.episodes.et_plan.task_graphs import import_into_graphs
 from planner.episodes.lint.goal import Rule
 from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.importing import write_imported
 
 TASK = {
     "task": "Put the apple into the fridge.",
@@ -35,7 +34,7 @@ def _episode(folder: Path, **criteria: object) -> Path:
     path = folder / "tasks.json"
     path.write_text(json.dumps(TASK), encoding="utf-8")
     result = import_into_graphs([path])
-    write_imported(result, folder)
+    result.write(folder)
     (made,) = result.episodes
     assert made.criteria is not None
     changed = made.criteria.model_copy(update=criteria)

@@ -10,11 +10,10 @@ import pytest
 
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
+from planner.episodes.importing.importer import Imported, UnplaceableError
+from planner.episodes.importing.simulator_words import thor_class, thor_room
 from planner.episodes.lint.linting import Linter
-from planner.episodes.llamar.public_file import meaning_of, room_of
 from planner.episodes.llamar.public_import import import_public
-from planner.episodes.partnr.importing import Imported
-from planner.episodes.partnr.placement import UnplaceableError
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError
@@ -249,10 +248,10 @@ def test_words_and_floor_plans_of_ai2thor() -> None:
     catalogue = default_catalogue()
     words = {"Mug": "cup", "CounterTop": "counter", "RemoteControl": "remote_control",
              "Sofa": "couch", "GarbageCan": "trash_can", "PepperShaker": "pepper_mill"}  # fmt: skip
-    assert {word: meaning_of(word, catalogue).name for word in words} == words
+    assert {word: thor_class(word, catalogue).name for word in words} == words
     plans = {"FloorPlan1": "kitchen", "FloorPlan230": "living_room", "FloorPlan301": "bedroom",
              "FloorPlan430_physics": "bathroom"}  # fmt: skip
-    assert {plan: room_of(plan) for plan in plans} == plans
+    assert {plan: thor_room(plan) for plan in plans} == plans
     for plan in ("FloorPlan31", "FloorPlan0", "FloorPlan431", "Kitchen"):
         with pytest.raises(UnplaceableError, match="no floor plan"):
-            room_of(plan)
+            thor_room(plan)

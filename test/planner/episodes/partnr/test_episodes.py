@@ -12,10 +12,10 @@ import pytest
 from partnr_layout import BALL, CUP, SHELVES, TABLE, episode, proposition, write, write_metadata
 
 from planner.cli import main
+from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.goal import Rule
 from planner.episodes.lint.linting import Linter
 from planner.episodes.partnr.episodes import import_partnr_episodes
-from planner.episodes.partnr.importing import Imported
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import GateRelation, Predicate, TieKind
 from planner.world.errors import FileError

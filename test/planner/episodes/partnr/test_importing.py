@@ -13,9 +13,13 @@ import pytest
 
 from planner.cli import main
 from planner.episodes.episode_file import REPORT_NAME, episodes_in
+from planner.episodes.importing.importer import UnplaceableError
 from planner.episodes.partnr import importing
-from planner.episodes.partnr.importing import Import, houses_of, import_instructions, write_import
-from planner.episodes.partnr.placement import PlacedEntry, UnplaceableError, place_entry
+from planner.episodes.partnr.importing import (
+    ImportedInstructions,
+    import_instructions,
+)
+from planner.episodes.partnr.placement import PlacedEntry, place_entry
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house_checks import check_episode, check_house, load_episode
@@ -93,21 +97,23 @@ OWN = [
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Import]:
+def own(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ImportedInstructions]:
     path = tmp_path_factory.mktemp("own") / "my_train_tasks.json"
     path.write_text(json.dumps(OWN), encoding="utf-8")
     return path, import_instructions([path], 7)
 
 
-def _by_id(result: Import, number: int) -> Any:
+def _by_id(result: ImportedInstructions, number: int) -> Any:
     return next(e for e in result.episodes if e.source and e.source.episode_id == str(number))
 
 
 @pytest.mark.slow
-def test_every_entry_is_placed_or_listed_with_its_reason(own: tuple[Path, Import]) -> None:
+def test_every_entry_is_placed_or_listed_with_its_reason(
+    own: tuple[Path, ImportedInstructions],
+) -> None:
     _, result = own
     placed = {e.source.episode_id for e in result.episodes if e.source}
-    listed = {fault.episode_id: fault.reason for fault in result.unplaced}
+    listed = {fault.episode_id: fault.reason for fault in result.left_out}
     assert placed == {"0", "1", "2", "7", "11"}
     assert sorted(listed) == ["10", "3", "4", "5", "6", "8", "9"]
     for number, words in {
@@ -122,55 +128,59 @@ def test_every_entry_is_placed_or_listed_with_its_reason(own: tuple[Path, Import
         assert re.search(words, listed[number]), listed[number]
 
 
-def test_furniture_keeps_the_name_of_its_scene(own: tuple[Path, Import]) -> None:
+def test_furniture_keeps_the_name_of_its_scene(own: tuple[Path, ImportedInstructions]) -> None:
     _, result = own
-    house = houses_of(result)["partnr-villa"]
+    house = result.houses["partnr-villa"]
     assert house.furniture_by_name["table_4"].room == "living_room_0"
     assert house.furniture_by_name["cabinet_9"].class_name == "cabinet"
     assert _by_id(result, 0).objects[0].parent == "table_4"
     assert _by_id(result, 1).objects[-1].class_name in {"cup", "vase"}
 
 
-def test_the_house_has_what_the_words_ask_for(own: tuple[Path, Import]) -> None:
-    house = houses_of(own[1])["partnr-villa"]
+def test_the_house_has_what_the_words_ask_for(own: tuple[Path, ImportedInstructions]) -> None:
+    house = own[1].houses["partnr-villa"]
     tables = Counter(p.room for p in house.furniture if p.class_name == "table")
     assert tables["living_room_0"] >= 3  # table_4, table_6 and "another"
     assert tables["garage_0"] >= 1
 
 
-def test_classes_of_a_record_are_each_used(own: tuple[Path, Import]) -> None:
+def test_classes_of_a_record_are_each_used(own: tuple[Path, ImportedInstructions]) -> None:
     episode = _by_id(own[1], 2)
     on_tables = {o.class_name for o in episode.objects if o.parent in {"table_4", "table_6"}}
     assert {"hammer", "cup", "book", "lamp"} <= on_tables
     assert len(episode.objects) == 3 + 1 + 3
 
 
-def test_states_and_floor_are_taken_over(own: tuple[Path, Import]) -> None:
+def test_states_and_floor_are_taken_over(own: tuple[Path, ImportedInstructions]) -> None:
     lamp = next(o for o in _by_id(own[1], 2).objects if o.class_name == "lamp")
     assert lamp.states == {"powered_on": True}
     book = _by_id(own[1], 7).objects[0]
     assert (book.parent, book.part, book.relation) == ("floor_living_room_0", "floor", Relation.ON)
 
 
-def test_goals_are_in_the_names_of_the_house(own: tuple[Path, Import]) -> None:
+def test_goals_are_in_the_names_of_the_house(own: tuple[Path, ImportedInstructions]) -> None:
     episode = _by_id(own[1], 1)
-    pieces = houses_of(own[1])["partnr-villa"].furniture_by_name
+    pieces = own[1].houses["partnr-villa"].furniture_by_name
     (first, _second) = episode.evaluation["propositions"]
     assert {pieces[name].room for name in first["args"]["receptacles"]} == {"garage_0"}
     assert episode.task_types == ("constraint_free",)
     assert _by_id(own[1], 2).evaluation is None
-    assert [u.episode_id for u in own[1].underived] == [f"my_train_tasks-{n}" for n in (2, 7, 11)]
+    assert [u.episode_id for u in own[1].without_goal] == [
+        f"my_train_tasks-{n}" for n in (2, 7, 11)
+    ]
 
 
-def test_a_goal_without_room_is_none(own: tuple[Path, Import]) -> None:
-    assert "no room together on stool" in own[1].underived[-1].reason
+def test_a_goal_without_room_is_none(own: tuple[Path, ImportedInstructions]) -> None:
+    assert "no room together on stool" in own[1].without_goal[-1].reason
 
 
 @pytest.mark.slow
-def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: Path) -> None:
+def test_the_same_seed_gives_the_same_files(
+    own: tuple[Path, ImportedInstructions], tmp_path: Path
+) -> None:
     path, result = own
-    write_import(result, tmp_path / "a")
-    write_import(import_instructions([path], 7), tmp_path / "b")
+    result.write(tmp_path / "a")
+    import_instructions([path], 7).write(tmp_path / "b")
     files = sorted(p.relative_to(tmp_path / "a") for p in (tmp_path / "a").rglob("*.json"))
     assert len(files) == 5 + 1 + 1
     for name in files:
@@ -178,8 +188,10 @@ def test_the_same_seed_gives_the_same_files(own: tuple[Path, Import], tmp_path: 
     assert import_instructions([path], 8).episodes != result.episodes
 
 
-def test_written_episodes_load_with_their_house(own: tuple[Path, Import], tmp_path: Path) -> None:
-    write_import(own[1], tmp_path)
+def test_written_episodes_load_with_their_house(
+    own: tuple[Path, ImportedInstructions], tmp_path: Path
+) -> None:
+    own[1].write(tmp_path)
     found = list(episodes_in([tmp_path]))
     assert len(found) == 5
     for path, episode in found:
@@ -188,8 +200,10 @@ def test_written_episodes_load_with_their_house(own: tuple[Path, Import], tmp_pa
         assert house.name == "partnr-villa"
 
 
-def test_the_report_accounts_for_everything(own: tuple[Path, Import], tmp_path: Path) -> None:
-    write_import(own[1], tmp_path)
+def test_the_report_accounts_for_everything(
+    own: tuple[Path, ImportedInstructions], tmp_path: Path
+) -> None:
+    own[1].write(tmp_path)
     report = json.loads((tmp_path / REPORT_NAME).read_text(encoding="utf-8"))
     assert report["files"] == {"my_train_tasks.json": 12}
     assert report["episodes"] + len(report["unplaced"]) == 12
@@ -220,14 +234,14 @@ def test_an_arrangement_without_room_does_not_undo_the_first(
     assert [episode.evaluation is not None for episode in found.episodes] == [True]
 
 
-def test_two_files_of_one_name_are_refused(own: tuple[Path, Import]) -> None:
+def test_two_files_of_one_name_are_refused(own: tuple[Path, ImportedInstructions]) -> None:
     with pytest.raises(FileError, match="given already"):
         import_instructions([own[0], own[0]], 0)
 
 
 @pytest.mark.slow
 def test_command_line(
-    own: tuple[Path, Import], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    own: tuple[Path, ImportedInstructions], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["episodes", "import", "partnr-instructions", str(own[0]), "-o", str(tmp_path)]
     assert main([*words, "--seed", "7"]) == 0
@@ -253,28 +267,28 @@ published = pytest.mark.skipif(not PUBLISHED.is_dir(), reason="PARTNR's files ar
 
 
 @pytest.fixture(scope="module")
-def whole() -> Import:
+def whole() -> ImportedInstructions:
     return import_instructions(sorted(PUBLISHED.glob("*.json")), 0)
 
 
 @published
 @pytest.mark.slow
-def test_most_published_instructions_are_placed(whole: Import) -> None:
+def test_most_published_instructions_are_placed(whole: ImportedInstructions) -> None:
     total = sum(whole.read.values())
-    assert total == len(whole.episodes) + len(whole.unplaced)
+    assert total == len(whole.episodes) + len(whole.left_out)
     assert len(whole.episodes) >= 0.92 * total
-    assert all(fault.reason for fault in whole.unplaced)
+    assert all(fault.reason for fault in whole.left_out)
 
 
 @published
 @pytest.mark.slow
 def test_published_goals_are_derived_for_more_than_half_of_the_rearrangements(
-    whole: Import,
+    whole: ImportedInstructions,
 ) -> None:
     name = "300_rearrange_train_template.json"
     derived = [e for e in whole.episodes if e.source and e.source.file == name and e.evaluation]
     assert len(derived) >= 0.7 * whole.read[name]
-    assert all(item.reason for item in whole.underived)
+    assert all(item.reason for item in whole.without_goal)
 
 
 # Of goals that were drawn at random, read by eye and are right (docs/episodes.md), the digest.
@@ -299,7 +313,7 @@ READ_BY_EYE = (
 
 @published
 @pytest.mark.slow
-def test_goals_are_those_that_were_read_by_eye(whole: Import) -> None:
+def test_goals_are_those_that_were_read_by_eye(whole: ImportedInstructions) -> None:
     read = dict(item.split(":") for item in READ_BY_EYE.split())
     found = {}
     for episode in whole.episodes:
@@ -313,9 +327,9 @@ def test_goals_are_those_that_were_read_by_eye(whole: Import) -> None:
 
 @published
 @pytest.mark.slow
-def test_published_houses_and_episodes_are_sound(whole: Import) -> None:
+def test_published_houses_and_episodes_are_sound(whole: ImportedInstructions) -> None:
     catalogue = default_catalogue()
-    houses = houses_of(whole)
+    houses = whole.houses
     for house in houses.values():
         assert check_house(house, catalogue) == []
     for episode in whole.episodes[::3]:
@@ -324,8 +338,8 @@ def test_published_houses_and_episodes_are_sound(whole: Import) -> None:
 
 @published
 @pytest.mark.slow
-def test_no_derived_goal_holds_at_the_start(whole: Import) -> None:
-    houses = houses_of(whole)
+def test_no_derived_goal_holds_at_the_start(whole: ImportedInstructions) -> None:
+    houses = whole.houses
     for episode in whole.episodes:
         if episode.evaluation is None:
             continue

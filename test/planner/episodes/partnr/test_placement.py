@@ -67,7 +67,7 @@ def _of(imported: Any, number: int) -> Any:
 
 
 def test_furniture_starts_in_its_states(imported: Any) -> None:
-    (scene,) = imported.houses.values()
+    (scene,) = imported.scenes.values()
     in_room = {
         p.name
         for p in scene.house.furniture
@@ -96,12 +96,12 @@ def test_furniture_starts_in_its_states(imported: Any) -> None:
 def test_what_cannot_be_is_left_out_with_its_reason(
     imported: Any, number: int, reason: str
 ) -> None:
-    (fault,) = [f for f in imported.unplaced if f.episode_id == str(number)]
+    (fault,) = [f for f in imported.left_out if f.episode_id == str(number)]
     assert reason in fault.reason
 
 
 def test_what_is_asked_for_starts_in_the_other_state(imported: Any) -> None:
-    (scene,) = imported.houses.values()
+    (scene,) = imported.scenes.values()
     changed = _of(imported, 8)
     assert changed.evaluation is not None
     states = {item.class_name: item.states for item in changed.objects}
@@ -121,5 +121,5 @@ def test_a_state_that_the_file_gives_is_kept_and_no_goal_is_true_at_the_start(
     given = _of(imported, 10)
     assert given.objects[0].states["clean"] is True
     assert given.evaluation is None
-    reasons = {item.episode_id: item.reason for item in imported.underived}
+    reasons = {item.episode_id: item.reason for item in imported.without_goal}
     assert "satisfied already at the start" in reasons[given.episode_id]

@@ -10,7 +10,7 @@ import pytest
 
 from planner.cli import main
 from planner.commands.episodes import solve_with_expert
-from planner.episodes.partnr.importing import Imported
+from planner.episodes.importing.importer import Imported
 from planner.episodes.teach.game_import import import_games
 from planner.world.episode import TeachTask
 from planner.world.errors import FileError

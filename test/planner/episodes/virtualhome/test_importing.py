@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from planner.cli import main
+from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.goal import Rule
 from planner.episodes.lint.linting import Linter
-from planner.episodes.partnr.importing import Imported
 from planner.episodes.virtualhome.importing import import_graphs
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import Predicate

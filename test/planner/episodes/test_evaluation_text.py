@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.episodes.partnr.evaluation import (
+from planner.episodes.evaluation_text import (
     MAX_CHARACTERS,
     PythonTextError,
     read_assignments,

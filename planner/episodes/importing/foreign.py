@@ -13,13 +13,15 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.episodes.partnr.houses import (
+from planner.episodes.importing.importer import UnplaceableError
+from planner.episodes.importing.scene_house import (
     MAX_PIECES_OF_A_CLASS,
     MAX_ROOMS_OF_A_CLASS,
+    LocatedNames,
     SceneHouse,
-    house_with,
+    needs_of,
+    scene_house,
 )
-from planner.episodes.partnr.placement import UnplaceableError
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world import files
 from planner.world.catalogue import Catalogue
@@ -28,7 +30,7 @@ from planner.world.house import House, ObjectPlacement
 from planner.world.receptacle import part_of
 from planner.world.vocabulary import Relation, floor_name
 
-# PARTNR's 100,000 training episodes need less per scene file; a decompression bomb needs more.
+# 100,000 episodes need less; a decompression bomb needs more.
 MAX_BYTES = 1 << 30
 MAX_LINE_CHARACTERS = 1 << 20
 _CHUNK = 1 << 20
@@ -157,7 +159,8 @@ class ForeignScene:
         Raises:
             PlannerError: if no house with all of this was found.
         """
-        made = house_with(name, seed, self.rooms, self.pieces, catalogue)
+        located = LocatedNames(dict(self.rooms), dict(self.pieces), {})
+        made = scene_house(name, seed, needs_of(located), located, catalogue)
         if made.unknown:
             raise PlannerError(next(iter(made.unknown.values())))
         return made

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from random_cases import random_cases
 
 from planner.episodes.episode_file import write_episode
-from planner.episodes.foreign import ForeignThing, place_things
-from planner.episodes.partnr.placement import UnplaceableError
+from planner.episodes.importing.foreign import ForeignThing, place_things
+from planner.episodes.importing.importer import UnplaceableError
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode, read_episode
 from planner.world.house import House, ObjectPlacement

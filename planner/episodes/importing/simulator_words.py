@@ -1,4 +1,4 @@
-"""VirtualHome's class names in the words of our catalogue.
+"""The class names of two simulators, VirtualHome and AI2-THOR, in the words of our catalogue.
 
 VirtualHome writes words without spaces (`coffeetable`); most are names or aliases of ours. The
 table has the others: a synonym, or our nearest class, which the episode's notes mention.
@@ -7,10 +7,11 @@ table has the others: a synonym, or our nearest class, which the episode's notes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.episodes.importing.importer import UnplaceableError
 from planner.world.catalogue import Catalogue, FurnitureClass, ObjectClass, RoomClass
 
 
@@ -131,3 +132,63 @@ class VirtualHomeWords:
 def room_hint(word: str) -> str | None:
     """The class of room in a furniture word: a `kitchencabinet` is in a kitchen."""
     return next((room for room in ("kitchen", "bathroom") if word.startswith(room)), None)
+
+
+# AI2-THOR's classes and floor plans.
+
+# Where neither the name nor an alias of ours says it; AI2-THOR's words in lower case.
+_THOR_OBJECTS: Mapping[str, str] = {
+    "butterknife": "knife",
+    "computer": "laptop",
+    "creditcard": "credit_card",
+    "dishsponge": "sponge",
+    "houseplant": "plant_container",
+    "keychain": "keychain",
+    "peppershaker": "pepper_mill",
+    "remotecontrol": "remote_control",
+    "saltshaker": "salt_shaker",
+    "soapbottle": "soap_dispenser",
+    "tissuebox": "tissue_box",
+}
+_THOR_FURNITURE: Mapping[str, str] = {
+    "armchair": "armchair",
+    "countertop": "counter",
+    "drawer": "chest_of_drawers",
+    "sinkbasin": "sink",
+    "stoveburner": "oven",
+}
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_PLAN = re.compile(r"FloorPlan([0-9]{1,3})(?:_physics)?")
+# The first number of each kind of room; there are thirty of each.
+_THOR_ROOMS: Mapping[int, str] = {1: "kitchen", 201: "living_room", 301: "bedroom", 401: "bathroom"}
+_ROOMS_OF_A_KIND = 30
+
+
+def thor_class(word: str, catalogue: Catalogue) -> ObjectClass | FurnitureClass:
+    """What a class of AI2-THOR is here.
+
+    Raises:
+        UnplaceableError: if we have nothing like it.
+    """
+    spaced = _CAPITAL.sub(" ", word)
+    thing = _THOR_OBJECTS.get(word.lower()) or catalogue.object_name(spaced)
+    if thing is not None:
+        return catalogue.objects[thing]
+    piece = _THOR_FURNITURE.get(word.lower()) or catalogue.furniture_name(spaced)
+    if piece is not None:
+        return catalogue.furniture[piece]
+    raise UnplaceableError(f"our catalogue has nothing like {word!r}")
+
+
+def thor_room(floor_plan: str) -> str:
+    """The class of room of a floor plan.
+
+    Raises:
+        UnplaceableError: if AI2-THOR has no such one.
+    """
+    match = _PLAN.fullmatch(floor_plan)
+    number = int(match[1]) if match else 0
+    for first, room in _THOR_ROOMS.items():
+        if first <= number < first + _ROOMS_OF_A_KIND:
+            return room
+    raise UnplaceableError(f"AI2-THOR has no floor plan {floor_plan!r}")

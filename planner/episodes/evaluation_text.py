@@ -1,4 +1,4 @@
-"""PARTNR's stored evaluation functions: parsed, never executed, and translated into ours."""
+"""Evaluations as Python text, as PARTNR stores them: parsed, never executed, and translated."""
 
 from __future__ import annotations
 

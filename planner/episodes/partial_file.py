@@ -7,42 +7,19 @@ import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import BinaryIO, Generic, Literal, Self, TextIO, TypeVar
+from typing import BinaryIO, Generic, Self, TextIO, TypeVar
 
 from pydantic import Field, ValidationError
 
-from planner.episodes.arguments import TaskType
-from planner.world.episode import Episode
 from planner.world.errors import FileError, from_validation
 from planner.world.files import FileModel
 
 SUFFIX = ".partial.jsonl"
-_VERSION: Literal[1] = 1
 _Model = TypeVar("_Model", bound=FileModel)
 
 
-class Asked(FileModel):
-    """The first line: the arguments that decide what the episodes are.
-
-    Attributes:
-        house, type, count, seed, split, solve, backend, model: as in the command.
-        houses: SHA-256 of each house's file by name, in the order of use.
-    """
-
-    version: Literal[1] = _VERSION
-    house: tuple[str, ...]
-    type: tuple[TaskType, ...]
-    count: int = Field(ge=1)
-    seed: int = Field(ge=0)
-    split: Literal["train", "val", "test"] | None
-    solve: bool
-    backend: str = ""
-    model: str
-    houses: dict[str, str]
-
-
 class Numbered(FileModel):
-    """Every other line: something that is done, by its number.
+    """Every line but the first: something that is done, by its number.
 
     Attributes:
         rejected: how many of its candidates were rejected, by reason.
@@ -50,12 +27,6 @@ class Numbered(FileModel):
 
     number: int = Field(ge=0)
     rejected: dict[str, int]
-
-
-class Done(Numbered):
-    """An episode, or None where no attempt had success."""
-
-    episode: Episode | None
 
 
 _Asked = TypeVar("_Asked", bound=FileModel)
@@ -226,19 +197,6 @@ def _shown(value: object) -> str:
     if isinstance(value, tuple):
         return " ".join(str(item) for item in value)
     return "none" if value in (None, "") else str(value)
-
-
-class PartialFile(PartialLines[Asked, Done]):
-    """The partial file of PARTNR's episodes."""
-
-    def __init__(self, output: Path, asked: Asked) -> None:
-        """As `PartialLines`."""
-        super().__init__(output, asked, Done, asked.count)
-
-    @property
-    def episodes(self) -> list[Episode]:
-        """The episodes so far, by number."""
-        return [done.episode for done in self.done if done.episode is not None]
 
 
 # A line now and then while episodes are generated: how many, how many rejected, how fast.

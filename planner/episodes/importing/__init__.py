@@ -1,0 +1,1 @@
+"""Episodes from other data sets: what all importers share."""
