@@ -13,7 +13,7 @@ from planner.evaluation.metrics.measure import (
     parsed,
 )
 from planner.evaluation.metrics.metric import Kind, Metric, by_name
-from planner.evaluation.metrics.partnr import success
+from planner.evaluation.metrics.outcome import success
 from planner.evaluation.task import Predicate, asked_open, asked_state
 from planner.evaluation.trace import EpisodeTrace, TracedProposition
 from planner.world.skill import SkillCall, SkillCode, SkillName

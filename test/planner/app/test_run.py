@@ -13,7 +13,7 @@ from planner.app.run import WordsEvaluator, attended
 from planner.app.run_options import RunOptions
 from planner.cli import main
 from planner.episodes.teach.tasks import read_tasks, task_file
-from planner.evaluation.metrics import llamar, partnr
+from planner.evaluation.metrics import llamar, outcome, partnr
 from planner.evaluation.metrics.table import summarise
 from planner.evaluation.trace import read_traces
 from planner.evaluation.trace_builder import TraceBuilder
@@ -124,13 +124,13 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     assert main(["run", "fruit_0", "--no-images", "-o", str(tmp_path), "--trace", str(path)]) == 0
     (trace,) = read_traces(path)
     assert (trace.episode.episode_id, trace.end.reason) == ("fruit_0", "done")
-    assert partnr.success(trace).value == 1.0
+    assert outcome.success(trace).value == 1.0
     placed = [c for c in trace.calls if c.call.startswith("Place")]
     assert placed
     for call in placed:
         assert 0 < call.started_step < call.ended_step <= trace.end.sim_steps
         assert partnr.is_useful(trace, call)
-    doers = {partnr.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
+    doers = {outcome.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
     assert doers <= {call.agent for call in placed}
     assert partnr.exploration_efficiency(trace).value < placed[0].ended_step
     assert llamar.coverage(trace).value == 1.0

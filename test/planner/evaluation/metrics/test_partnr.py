@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.evaluation.metrics import partnr
+from planner.evaluation.metrics import outcome, partnr
 from planner.evaluation.metrics.measure import COMPLETE_AT_START, NOT_SUCCESSFUL
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import DecisionLine, HoldLine, ProgressLine, TracedProposition
@@ -64,22 +64,22 @@ def test_check_40_failed_episodes_do_not_enter(make_trace, make_call) -> None:
 
 
 def test_check_40_the_claims_of_table_2(make_trace) -> None:
-    alone = partnr.sim_steps(make_trace(sim_steps=251902)).value
-    two = partnr.sim_steps(make_trace(sim_steps=329520)).value
+    alone = outcome.sim_steps(make_trace(sim_steps=251902)).value
+    two = outcome.sim_steps(make_trace(sim_steps=329520)).value
     assert two / alone == pytest.approx(1.31, abs=0.005)
 
 
 def test_percent_complete_and_success(make_trace) -> None:
     three_of_four = make_trace((True, True, True, False))
-    assert partnr.percent_complete(three_of_four).value == 0.75
-    assert partnr.success(three_of_four).value == 0.0
-    assert partnr.success(make_trace((True, True))).value == 1.0
+    assert outcome.percent_complete(three_of_four).value == 0.75
+    assert outcome.success(three_of_four).value == 0.0
+    assert outcome.success(make_trace((True, True))).value == 1.0
 
 
 def test_what_was_complete_at_the_start_is_not_scored(make_trace, make_call) -> None:
     done = (ProgressLine(0, 1.0, (True,)),)
     idle = make_trace((True,), progress=done, calls=[make_call(place("cup_0"))])
-    for metric in (partnr.success, partnr.percent_complete, partnr.extraneous_effort):
+    for metric in (outcome.success, outcome.percent_complete, partnr.extraneous_effort):
         assert metric(idle).value is None
         assert metric(idle).left_out == COMPLETE_AT_START
 
@@ -101,7 +101,7 @@ def test_d_61_without_a_robot_and_a_person_nothing_is_offloaded(make_trace, agen
 def test_d_60_what_nobody_did_is_not_counted(make_trace, make_call) -> None:
     calls = [make_call(place("cup_1"), 50, "agent_1")]
     found = make_trace((True, True), first_steps=(0, 20), calls=calls)
-    assert partnr.doer_of(found, 0) == ""
+    assert outcome.doer_of(found, 0) == ""
     assert partnr.task_offloading(found).value == 0.0
     lucky = make_trace((True,), first_steps=(3,))
     assert partnr.task_offloading(lucky).left_out.startswith("vacuous")
@@ -114,10 +114,10 @@ def test_d_60_a_spatial_relation_is_the_last_placements(make_trace, make_call) -
         make_call(place("cup_1"), 90, "agent_1", 60),
     ]
     found = make_trace((True,), propositions=(near,), first_steps=(80,), calls=calls)
-    assert partnr.doer_of(found, 0) == "agent_1"
+    assert outcome.doer_of(found, 0) == "agent_1"
     # Where a gate opened later, too.
     late = make_trace((True,), propositions=(near,), first_steps=(200,), calls=calls)
-    assert partnr.doer_of(late, 0) == "agent_1"
+    assert outcome.doer_of(late, 0) == "agent_1"
 
 
 def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_call) -> None:
@@ -128,7 +128,7 @@ def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_ca
     ]
     holds = (HoldLine(25, "agent_0", "cup_0"), HoldLine(85, "agent_0", ""))
     found = make_trace((True,), first_steps=(50,), calls=calls, holds=holds)
-    assert partnr.doer_of(found, 0) == "agent_0"
+    assert outcome.doer_of(found, 0) == "agent_0"
     progress = (ProgressLine(0, 0.0, (False,)), ProgressLine(50, 1.0, (True,)))
     over = make_trace((True,), first_steps=(50,), calls=calls, holds=holds, progress=progress)
     # The second Place changed nothing.
@@ -146,7 +146,7 @@ def test_d_60_a_state_is_whose_action_changed_it(make_trace, make_call) -> None:
         make_call("Clean[cup_0]", 60, "agent_1", 20),
     ]
     found = make_trace((True,), propositions=(clean,), first_steps=(50,), calls=calls)
-    assert partnr.doer_of(found, 0) == "agent_1"
+    assert outcome.doer_of(found, 0) == "agent_1"
 
 
 def test_d_62_cycles_are_the_robots_planners(make_trace) -> None:
@@ -155,11 +155,11 @@ def test_d_62_cycles_are_the_robots_planners(make_trace) -> None:
 
     one = [said(("agent_0",), 1, error="unreadable"), said(("agent_0",), 1), said(("agent_0",), 2)]
     partner = [said(("agent_1",), n) for n in range(1, 8)]
-    assert partnr.planning_cycles(make_trace(decisions=(*one, *partner))).value == 2
+    assert outcome.planning_cycles(make_trace(decisions=(*one, *partner))).value == 2
     both = tuple(said(("agent_0", "agent_1"), n) for n in range(1, 5))
-    assert partnr.planning_cycles(make_trace(decisions=both)).value == 4
+    assert outcome.planning_cycles(make_trace(decisions=both)).value == 4
     rules = (said(("agent_0",), 1, model=""),)
-    assert partnr.planning_cycles(make_trace(decisions=rules)).left_out == "no model decided"
+    assert outcome.planning_cycles(make_trace(decisions=rules)).left_out == "no model decided"
 
 
 def test_a_rearrange_picks_when_its_object_is_in_the_hand(make_trace, make_call) -> None:
