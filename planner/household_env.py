@@ -21,7 +21,7 @@ from planner.app.run import EpisodeRun, RunResult
 from planner.app.run_options import RunOptions
 from planner.grounding.grounder import Binder
 from planner.parts.calls import parse_call
-from planner.planning.partnr.prompts import summary, world_description
+from planner.planning.belief_text import summary, world_description
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.understanding import Unclear, Understood, understand
 from planner.world.errors import PlannerError

@@ -19,9 +19,10 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
+from planner.planning.belief_text import summary, world_description
 from planner.planning.dialogues import AgentDialogues, limit_reached
 from planner.planning.partnr import prompts
-from planner.planning.partnr.prompts import offered, world_description
+from planner.planning.partnr.prompts import offered
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import (
     Axes,
@@ -77,9 +78,7 @@ class PartnrScript:
             is_giver=able is not None and able.kind == AgentKind.HUMAN.value,
             is_alone=len(context.task.agents) == 1,
         )
-        world = prompts.world_description(
-            context.belief, objects=self._tells_objects, states=self._states
-        )
+        world = world_description(context.belief, objects=self._tells_objects, states=self._states)
         first = prompts.opening(
             context.task.instruction,
             self.described(agent, world),
@@ -96,7 +95,7 @@ class PartnrScript:
         del since
         known = ""
         if self._tells_objects:
-            known = prompts.summary(context.belief, agent, states=self._states)
+            known = summary(context.belief, agent, states=self._states)
         return prompts.result_turn(result, self.described(agent, known))
 
     def described(self, agent: str, known: str) -> str:  # noqa: ARG002 - for cameras
@@ -241,7 +240,7 @@ class PartnrTeam:
         system = prompts.team_system(kinds)
         if self._examples:
             system = f"{system}\n{self._examples}"
-        world = prompts.world_description(
+        world = world_description(
             context.belief, objects=not self._with_tools, states=self._options.show_states
         )
         verbs = [ability.verbs for ability in abilities.values()]
@@ -261,7 +260,7 @@ class PartnrTeam:
     def _append_result(self, result: str, context: Context) -> None:
         world = []
         if not self._with_tools:
-            world = [prompts.summary(context.belief, "", states=self._options.show_states)]
+            world = [summary(context.belief, "", states=self._options.show_states)]
         self._messages.append(Message(Speaker.USER, "\n".join([result, *world])))
 
     async def _ask_shortening(self, grammar: TurnGrammar, context: Context) -> CheckedTurn:

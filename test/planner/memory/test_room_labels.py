@@ -20,7 +20,7 @@ from planner.models.caller import BlockingLoop, Caller, ModelCall
 from planner.models.chat import ChatModel, Fault, Message, ModelError, Role
 from planner.models.teacher import ScriptedModel, Skill, Teacher
 from planner.parts.calls import parse_call
-from planner.planning.partnr.prompts import world_description
+from planner.planning.belief_text import world_description
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House

@@ -12,7 +12,7 @@ from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.memory.updater import Facts, Operation
 from planner.parts.calls import parse_call
-from planner.planning.partnr.prompts import summary, world_description
+from planner.planning.belief_text import summary, world_description
 from planner.world.belief import OperationKind
 from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Pose, Vec3

@@ -21,8 +21,8 @@ from planner.models.chat import (
     transcript,
 )
 from planner.models.teacher import ScriptedModel
+from planner.planning.belief_text import MAX_OF_CLASS, summary, world_description
 from planner.planning.part import PlannerChoice, make_planner
-from planner.planning.partnr.prompts import MAX_OF_CLASS, summary, world_description
 from planner.planning.planner import Context, Decision, Planner, Task
 from planner.planning.planner_model import TOKEN, Axes, Control, DialogueOptions, MemorySource
 from planner.world.belief import Belief, BeliefNode
