@@ -5,9 +5,9 @@ Each subcommand is a module with two functions:
     add_arguments(parser: argparse.ArgumentParser) -> None
     run(args: argparse.Namespace) -> int        # the exit status
 
-registered in `COMMANDS` by one line: its name, the module and its line in `planner --help`. A
-module is imported only when its command is called, so that `planner --help` is fast and a command
-without ROS needs no ROS.
+registered in `COMMANDS` by one line: its name, the module and its line in `planner --help`; those
+of papers, robots and other packages are parts (docs/parts.md). A module is imported only when its
+command is called, so that `planner --help` is fast and a command without ROS needs no ROS.
 
 Exit statuses: what `run` returns; 2 for a wrong argument or a `PlannerError`, reported in one
 line; 130 after Ctrl-C.
@@ -16,67 +16,46 @@ line; 130 after Ctrl-C.
 from __future__ import annotations
 
 import gc
-import importlib
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from planner.command_line import CommandParser, ShowVersion
+from planner.parts.command import CommandPart, further_commands
 from planner.supervision import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.world.errors import PlannerError
 
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """The module and summary of a subcommand."""
-
-    module: str
-    summary: str
-
-
-COMMANDS: Mapping[str, Command] = {
-    "answer": Command("planner.instruct.answer_cli", "answer a question about an instruction"),
-    "approve": Command("planner.approve.cli", "answer a robot's question to its operator"),
-    "attend": Command("planner.attend.cli", "send heartbeats for goals that you send yourself"),
-    "bad-day": Command("planner.bad_day.cli", "runs under random fault schedules, with checks"),
-    "bench": Command("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
-    "check": Command("planner.commands.check", "whether a part meets its interface"),
-    "console": Command("planner.console.cli", "a page to see and steer running nodes, or a bag"),
-    "demo": Command("planner.demo", "a robot at work on the embedded simulator"),
-    "demo-spot": Command(
-        "sim_bridge.spot.demo", "four tasks on an emulated Spot, with success rates"
-    ),
-    "doctor": Command("planner.doctor", "what is installed, what is missing, how to get it"),
-    "episodes": Command("planner.commands.episodes", "make, check, draw and review tasks"),
-    "evaluate": Command("planner.replay.evaluate", "the verdict of a recorded bag"),
-    "export": Command("planner.replay.export.cli", "a bag to Rerun, LeRobot, tables or a video"),
-    "houses": Command("planner.commands.houses", "generate, check, draw, list, export houses"),
-    "instruct": Command("planner.instruct.cli", "send running robots an instruction"),
-    "keystore": Command("planner.security.cli", "keys and permissions for a network, SROS 2"),
-    "layout": Command("sim_bridge.spot.layout_cli", "check or draw the layout of a real house"),
-    "memory": Command("planner.memory.cli", "query what the robots remember, and correct it"),
-    "operate": Command("planner.operate.cli", "claim, power on, stand, stop: an operator's part"),
-    "programs": Command("planner.commands.programs", "what robots were taught to do"),
-    "recover": Command("planner.replay.recover", "repair the bag of a killed recorder"),
-    "replay": Command(
+_of = CommandPart.of_module
+COMMANDS: Mapping[str, CommandPart] = {
+    "answer": _of("planner.instruct.answer_cli", "answer a question about an instruction"),
+    "approve": _of("planner.approve.cli", "answer a robot's question to its operator"),
+    "attend": _of("planner.attend.cli", "send heartbeats for goals that you send yourself"),
+    "bad-day": _of("planner.bad_day.cli", "runs under random fault schedules, with checks"),
+    "bench": _of("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
+    "check": _of("planner.commands.check", "whether a part meets its interface"),
+    "console": _of("planner.console.cli", "a page to see and steer running nodes, or a bag"),
+    "demo": _of("planner.demo", "a robot at work on the embedded simulator"),
+    "doctor": _of("planner.doctor", "what is installed, what is missing, how to get it"),
+    "episodes": _of("planner.commands.episodes", "make, check, draw and review tasks"),
+    "evaluate": _of("planner.replay.evaluate", "the verdict of a recorded bag"),
+    "export": _of("planner.replay.export.cli", "a bag to Rerun, LeRobot, tables or a video"),
+    "houses": _of("planner.commands.houses", "generate, check, draw, list, export houses"),
+    "instruct": _of("planner.instruct.cli", "send running robots an instruction"),
+    "keystore": _of("planner.security.cli", "keys and permissions for a network, SROS 2"),
+    "memory": _of("planner.memory.cli", "query what the robots remember, and correct it"),
+    "operate": _of("planner.operate.cli", "claim, power on, stand, stop: an operator's part"),
+    "recover": _of("planner.replay.recover", "repair the bag of a killed recorder"),
+    "replay": _of(
         "planner.replay.replay_cli", "publish a bag again, or run another memory or planner over it"
     ),
-    "report": Command("planner.replay.report.cli", "a page about one or more bags"),
-    "robot-emulator": Command(
+    "report": _of("planner.replay.report.cli", "a page about one or more bags"),
+    "robot-emulator": _of(
         "sim_bridge.ros.emulator.cli", "an emulated robot with Nav2, MoveIt and ros2_control"
     ),
-    "run": Command("planner.commands.run", "one episode in this process, without ROS"),
-    "spot-emulator": Command(
-        "sim_bridge.spot.emulator.cli", "an emulated Spot: its protocol, over TLS"
-    ),
-    "spot-run": Command("sim_bridge.spot.run_program", "run a program of the SDK on the emulator"),
-    "spot-look": Command("sim_bridge.spot.status_cli", "show the state of a Spot; moves nothing"),
-    "train": Command("planner.commands.training", "data sets and models for the memory"),
-    "serve": Command(
-        "planner.models.serve", "serve a language model on this machine's GPUs (vLLM)"
-    ),
-    "up": Command("planner.up", "start the nodes and keep them running"),
+    "run": _of("planner.commands.run", "one episode in this process, without ROS"),
+    "train": _of("planner.commands.training", "data sets and models for the memory"),
+    "serve": _of("planner.models.serve", "serve a language model on this machine's GPUs (vLLM)"),
+    "up": _of("planner.up", "start the nodes and keep them running"),
 }
 
 
@@ -98,18 +77,19 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _dispatch(words: list[str], *, is_process: bool) -> int:
-    called = words[0] if words and words[0] in COMMANDS else None
+    called = words[0] if words else ""
+    # Other packages are asked only where it is no command of ours.
+    known = COMMANDS if called in COMMANDS else {**COMMANDS, **further_commands(COMMANDS)}
     parser = CommandParser(
         prog="planner", description="Household robots that take instructions in words."
     )
     parser.add_argument("--version", action=ShowVersion, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
-    for name, command in COMMANDS.items():
+    for name, command in sorted(known.items()):
         subparser = commands.add_parser(name, help=command.summary, description=command.summary)
         if name == called:
-            module = importlib.import_module(command.module)
-            module.add_arguments(subparser)
-            subparser.set_defaults(run=module.run)
+            command.add_arguments(subparser)
+            subparser.set_defaults(run=command.run)
     args = parser.parse_args(words)
     if is_process:
         # Loaded modules stay: keep them out of garbage collections.

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from planner import network_probe, renderer_probe
 from planner.bad_day.schedule import FORMS
+from planner.bench.runs.paper import TABLES
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
 from planner.evaluation.constraints import ALL_JUDGES
@@ -34,6 +35,7 @@ from planner.memory.part import UPDATERS
 from planner.models.part import MODELS
 from planner.parts.calls import SKILLS
 from planner.parts.catalog import OUR_PACKAGE
+from planner.parts.command import COMMAND_PARTS
 from planner.planning.part import PLANNERS
 from planner.security.enclave import KEYSTORE, is_secured, join_as
 from planner.security.policy import VIEWER
@@ -46,6 +48,7 @@ KINDS = (
     *(HOUSE_FORMATS, FORMS),
     *(ALL_JUDGES, SUBTASK_RULES),
     *(IMPORTERS, GENERATORS),
+    *(TABLES, COMMAND_PARTS),
 )
 _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")

@@ -170,7 +170,7 @@ def test_every_node_is_executable_and_states_its_contract() -> None:
 
 
 def test_the_readme_names_only_targets_and_commands_that_exist() -> None:
-    from planner.cli import COMMANDS
+    from planner.parts.command import COMMAND_PARTS
 
     readme = (ROOT / "README.md").read_text()
     makefile = (ROOT / "Makefile").read_text()
@@ -178,7 +178,7 @@ def test_the_readme_names_only_targets_and_commands_that_exist() -> None:
     blocks = "\n".join(re.findall(r"^```bash\n(.*?)^```", readme, re.MULTILINE | re.DOTALL))
     assert set(re.findall(r"^make ([a-z-]+)", blocks, re.MULTILINE)) <= targets
     assert set(re.findall(r"^(?:\.venv/bin/)?planner ([a-z-]+)", blocks, re.MULTILINE)) <= set(
-        COMMANDS
+        COMMAND_PARTS.names()
     )
 
 

@@ -16,9 +16,7 @@ import yaml
 
 from planner.bench.runs import run_cli
 from planner.bench.runs.claims import table_lines
-from planner.bench.runs.llamar_tables import Run
-from planner.bench.runs.manifest import read_manifest
-from planner.bench.runs.rows import ROWS_NAME, newest_rows
+from planner.bench.runs.paper import Run
 from planner.episodes.episode_file import REPORT_NAME, episodes_in
 from planner.episodes.partnr.episodes import import_partnr_episodes
 from planner.houses.hssd.dataset import HssdDataset
@@ -240,12 +238,10 @@ def run(args: argparse.Namespace) -> int:
     )
     args.suite = str(split.folder / EPISODES)
     status = run_cli.run(args)
-    rows = tuple(newest_rows(args.out / ROWS_NAME).values())
-    manifest = read_manifest(args.out)
-    ours = Run(str(args.out), manifest.suite, manifest.settings, rows)
-    meshes = sorted({row.evidence["meshes"] for row in rows if "meshes" in row.evidence})
+    ours = Run.read(str(args.out))
+    meshes = sorted({row.evidence["meshes"] for row in ours.rows if "meshes" in row.evidence})
     world = (
-        f"{len(ours.judged)} of {len(rows)} episodes have a verdict; {split.taken} of the "
+        f"{len(ours.judged)} of {len(ours.rows)} episodes have a verdict; {split.taken} of the "
         f"{split.read} episodes of the file could be imported; run on {args.backend}; "
         f"meshes: {'; '.join(meshes) if meshes else 'ours'}"
     )

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
 
 from planner.bench.runs.engines import add_engine_flags, make_engine
+from planner.bench.runs.et_plan_questions import (
+    PLANNER,
+    QuestionCounts,
+    questions_of,
+    write_questions,
+)
 from planner.bench.runs.manifest import SuiteEpisode, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
-from planner.bench.runs.samples import PLANNER, QuestionCounts, questions_of, write_questions
 from planner.bench.runs.settings import RunSettings
 from planner.commands.planner_training import add_tuning, targets_of, tuning_of
 from planner.episodes.et_generation.categories import HomeSplit, homes
 from planner.models.model_choice import absolute, model_forms
+from planner.parts.command import CommandPart
 from planner.training.chat_tuning import Trained, Tuned, read_chats, tune_chats
 from planner.training.ranking_model import RankingData, make_ranking, rank_by_model, score_text
 from planner.training.ranking_scores import check_training_houses, house_truth
@@ -26,7 +31,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.house_checks import load_episode
 
 # The paper gives no numbers for its tuning (ETPLAN-D73).
-SFT = TuningRecipe(rate=2e-4, alpha=32, rank=16, dropout=0.05, batch=16, epochs=3)
+SFT_RECIPE = TuningRecipe(rate=2e-4, alpha=32, rank=16, dropout=0.05, batch=16, epochs=3)
 # What a model is taught; the other categories stay unseen (ETPLAN-4.7).
 TAUGHT = ("navigation", "navigation_relation", "manipulation", "manipulation_relation")
 RUNS, QUESTIONS, SCORES, BEFORE, AFTER = "runs", "questions", "scores.json", "before", "after"
@@ -53,7 +58,7 @@ def add_et_sft(parser: argparse.ArgumentParser) -> None:
         "--questions", type=int, default=0, help="classes asked about in each of them; 0 = all"
     )
     add_engine_flags(parser.add_argument_group("runs of the agent"))
-    add_tuning(parser, SFT)
+    add_tuning(parser, SFT_RECIPE)
 
 
 def run_et_sft(args: argparse.Namespace) -> int:
@@ -231,39 +236,26 @@ def _print(line: str) -> None:
     print(line, flush=True)
 
 
-# `planner train et-ranking` and `et-sft`: ET-Plan-Bench's small models (docs/et_plan.md).
-
-
-class Parsers(Protocol):
-    """Where subcommands are added."""
-
-    def add_parser(self, name: str, *, help: str) -> argparse.ArgumentParser:  # noqa: A002
-        """A new one."""
-
-
-def add_arguments(actions: Parsers) -> None:
-    """Declares the arguments of both."""
+def add_et_ranking(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train et-ranking`."""
     recipe, data = RankingRecipe(), RankingData()
-    ranking = actions.add_parser("et-ranking", help="ET-Plan-Bench's model of where things are")
-    ranking.add_argument("--out", type=Path, required=True, help="folder of model and scores")
-    ranking.add_argument(
+    parser.add_argument("--out", type=Path, required=True, help="folder of model and scores")
+    parser.add_argument(
         "--more", type=int, default=data.more, help="generated houses besides the 34 of training"
     )
-    ranking.add_argument(
+    parser.add_argument(
         "--house", action="append", default=[], help="a further house, name or file (repeatable)"
     )
-    ranking.add_argument("--epochs", type=int, default=recipe.epochs)
-    ranking.add_argument("--rate", type=float, default=recipe.rate, help="highest learning rate")
-    ranking.add_argument("--seed", type=int, default=recipe.seed)
-    ranking.add_argument(
+    parser.add_argument("--epochs", type=int, default=recipe.epochs)
+    parser.add_argument("--rate", type=float, default=recipe.rate, help="highest learning rate")
+    parser.add_argument("--seed", type=int, default=recipe.seed)
+    parser.add_argument(
         "--no-test", action="store_true", help="scores in the validation houses only"
     )
-    add_et_sft(
-        actions.add_parser("et-sft", help="a language model that answers et_agent's questions")
-    )
 
 
-def _ranking(args: argparse.Namespace) -> int:
+def run_et_ranking(args: argparse.Namespace) -> int:
+    """Trains it, and writes the model and its scores."""
     recipe = RankingRecipe(epochs=args.epochs, rate=args.rate, seed=args.seed)
     data = RankingData(args.more, tuple(args.house), test=not args.no_test)
     path = make_ranking(args.out, data, recipe, _print)
@@ -271,7 +263,5 @@ def _ranking(args: argparse.Namespace) -> int:
     return 0
 
 
-ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
-    "et-ranking": _ranking,
-    "et-sft": run_et_sft,
-}
+RANKING = CommandPart("ET-Plan-Bench's model of where things are", add_et_ranking, run_et_ranking)
+SFT = CommandPart("a language model that answers et_agent's questions", add_et_sft, run_et_sft)

@@ -9,21 +9,19 @@ from pathlib import Path
 from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
-from planner.commands import et_tuning, planner_recipe, planner_training, skill_training
+from planner.commands import planner_recipe, planner_training, skill_training
 from planner.commands import planner_recipe as learned_training
+from planner.parts.command import CommandPart, further_commands
 from planner.training.detector import DetectorRecipe
 from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import ClassifierRecipe, train_memory_model
-from planner.training.translator_tuning import (
-    PAPER_PAIRS,
-    TranslatorRecipe,
-    make_pairs,
-    tune_translator,
-)
 from planner.training.tuning import TuningProgress, TuningRecipe
 from planner.training.vision_tuning import TRAIN_FILE, LabelRules, read_conversations, tune
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
+
+# Under whose name the recipes of papers and of other packages are parts.
+_COMMAND = "train"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,22 +102,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_parser("ddaft", help="a language model, from its own roll-outs")
     )
 
-    said = actions.add_parser("translator", help="LLaMAR's translator: a sentence encoder")
-    said.add_argument("encoder", type=Path, help="folder of a sentence encoder of transformers")
-    said.add_argument("output", type=Path, help="folder of the trained one")
-    table = TranslatorRecipe()
-    said.add_argument("--pairs", type=int, default=PAPER_PAIRS, help="of text and action")
-    said.add_argument("--set-aside", type=int, default=400, help="further pairs, to measure with")
-    said.add_argument("--epochs", type=int, default=table.epochs)
-    said.add_argument("--batch", type=int, default=table.batch)
-    said.add_argument("--rate", type=float, default=table.rate, help="highest learning rate")
-    said.add_argument("--warm-up", type=int, default=table.warm_up_steps, help="steps")
-    said.add_argument("--decay", type=float, default=table.decay, help="of the weights")
-    said.add_argument("--dimension", type=int, default=table.dimension, help="of the vectors")
-    said.add_argument("--seed", type=int, default=table.seed)
-    said.add_argument("--device", default=table.device, help="torch device")
-
-    et_tuning.add_arguments(actions)
     learned_training.add_traces(
         actions.add_parser("traces", help="dialogues of planners, to train others from")
     )
@@ -132,11 +114,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     skill_training.add_arguments(
         actions.add_parser("skill", help="the policy of a learned skill (skill_kind:=learned)")
     )
+    for name, recipe in further_commands(_ACTIONS, _COMMAND).items():
+        further = actions.add_parser(name, help=recipe.summary)
+        recipe.add_arguments(further)
+        further.set_defaults(further=recipe)
 
 
 def run(args: argparse.Namespace) -> int:
     """Runs one action."""
-    return _ACTIONS[args.action](args)
+    further: CommandPart | None = getattr(args, "further", None)
+    return _ACTIONS[args.action](args) if further is None else further.run(args)
 
 
 def _add_share(parser: argparse.ArgumentParser, option: str, default: float, of_what: str) -> None:
@@ -223,26 +210,6 @@ def _memory(args: argparse.Namespace) -> int:
     return 0
 
 
-def _translator(args: argparse.Namespace) -> int:
-    recipe = TranslatorRecipe(
-        epochs=args.epochs,
-        rate=args.rate,
-        batch=args.batch,
-        dimension=args.dimension,
-        warm_up_steps=args.warm_up,
-        decay=args.decay,
-        seed=args.seed,
-        device=args.device,
-    )
-    pairs = make_pairs(args.pairs, args.set_aside, args.seed)
-    gain = tune_translator(pairs, args.encoder, args.output, recipe, _print_progress)
-    print(
-        f"{args.output}: {gain.before:.1%} of {gain.texts} texts set aside were translated right "
-        f"before, {gain.after:.1%} after"
-    )
-    return 0
-
-
 def _print_progress(line: str) -> None:
     print(line, flush=True)
 
@@ -252,11 +219,9 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-data": _data,
     "memory-model": _model,
     "memory": _memory,
-    "translator": _translator,
     "hd": planner_training.run_hd,
     "finetuned": planner_training.run_finetuned,
     "ddaft": planner_training.run_ddaft,
-    **et_tuning.ACTIONS,
     "traces": learned_training.run_traces,
     "learned": learned_training.run_learned,
     "planner": planner_recipe.run,

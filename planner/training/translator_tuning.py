@@ -6,17 +6,19 @@ The loss ranks the action of each text above those of the other texts in its bat
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from planner.parts.command import CommandPart
 from planner.planning.llamar.actions import Action, Verb
 from planner.planning.llamar.translator import spoken_class, templates
 from planner.world.catalogue import default_catalogue
@@ -354,3 +356,47 @@ def _pooled(
     mask = inputs["attention_mask"].unsqueeze(-1)
     pooled = (states * mask).sum(dim=1) / mask.sum(dim=1).clamp(min=1)
     return torch.nn.functional.normalize(pooled, dim=-1)
+
+
+# `planner train translator`.
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments."""
+    parser.add_argument("encoder", type=Path, help="folder of a sentence encoder of transformers")
+    parser.add_argument("output", type=Path, help="folder of the trained one")
+    table = TranslatorRecipe()
+    parser.add_argument("--pairs", type=int, default=PAPER_PAIRS, help="of text and action")
+    parser.add_argument("--set-aside", type=int, default=400, help="further pairs, to measure with")
+    parser.add_argument("--epochs", type=int, default=table.epochs)
+    parser.add_argument("--batch", type=int, default=table.batch)
+    parser.add_argument("--rate", type=float, default=table.rate, help="highest learning rate")
+    parser.add_argument("--warm-up", type=int, default=table.warm_up_steps, help="steps")
+    parser.add_argument("--decay", type=float, default=table.decay, help="of the weights")
+    parser.add_argument("--dimension", type=int, default=table.dimension, help="of the vectors")
+    parser.add_argument("--seed", type=int, default=table.seed)
+    parser.add_argument("--device", default=table.device, help="torch device")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Trains it, and prints how many texts it translates right."""
+    recipe = TranslatorRecipe(
+        epochs=args.epochs,
+        rate=args.rate,
+        batch=args.batch,
+        dimension=args.dimension,
+        warm_up_steps=args.warm_up,
+        decay=args.decay,
+        seed=args.seed,
+        device=args.device,
+    )
+    pairs = make_pairs(args.pairs, args.set_aside, args.seed)
+    gain = tune_translator(pairs, args.encoder, args.output, recipe, partial(print, flush=True))
+    print(
+        f"{args.output}: {gain.before:.1%} of {gain.texts} texts set aside were translated right "
+        f"before, {gain.after:.1%} after"
+    )
+    return 0
+
+
+TRANSLATOR = CommandPart("LLaMAR's translator: a sentence encoder", add_arguments, run)

@@ -6,16 +6,15 @@ import sys
 import pytest
 
 from planner import cli
+from planner.parts.command import COMMAND_PARTS
 from planner.world.errors import PlannerError
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", [name for name in COMMAND_PARTS.names() if "." not in name])
 def test_every_command_keeps_the_convention_and_explains_itself(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = importlib.import_module(cli.COMMANDS[name].module)
-    assert callable(module.add_arguments)
-    assert callable(module.run)
+    assert callable(COMMAND_PARTS.get(name).run)
     with pytest.raises(SystemExit, match="0"):
         cli.main([name, "--help"])
     assert f"usage: planner {name}" in capsys.readouterr().out
@@ -25,7 +24,10 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         cli.main(["--help"])
     shown = capsys.readouterr().out
-    assert all(name in shown for name in cli.COMMANDS)
+    parts = COMMAND_PARTS.usable().items()
+    assert all(f"\n    {name}" in shown for name, _ in parts if "." not in name)
+    for part in ("demo-spot", "programs", "spot-look"):
+        assert COMMAND_PARTS.get(part).summary in " ".join(shown.split())
 
 
 def test_an_unknown_command_is_a_usage_error(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,7 +58,7 @@ def test_what_a_process_of_its_own_has_loaded_is_no_garbage() -> None:
 
 def test_a_caller_keeps_its_garbage(monkeypatch: pytest.MonkeyPatch) -> None:
     frozen: list[int] = []
-    module = importlib.import_module(cli.COMMANDS["run"].module)
+    module = importlib.import_module("planner.commands.run")
     monkeypatch.setattr(module, "run", lambda _: frozen.append(gc.get_freeze_count()) or 0)
     before = gc.get_freeze_count()
     assert cli.main(["run", "any"]) == 0

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import Named, PaperTables, Run, check_rows, is_beside
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.table import estimated, number, tasks_of
 from planner.bench.suite import SUITES
@@ -106,7 +106,7 @@ def row_keys() -> tuple[str, ...]:
     return tuple(line.key for line in BASELINES)
 
 
-def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def table_lines(runs: Sequence[Run], named: Named) -> list[str]:
     """The paper's rows with ours below them, with 95 % intervals; other runs come last.
 
     Args:
@@ -116,19 +116,15 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     Raises:
         PlannerError: if a row is named that there is not.
     """
-    unknown = [key for key in named if key not in row_keys()]
-    if unknown:
-        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    check_rows(named, row_keys())
     table: list[Sequence[str]] = [_HEAD]
-    by_name = {name for names in named.values() for name in names}
     placed: set[str] = set()
     for line in BASELINES:
         columns = (line.steps, line.success, line.complete, line.cycles)
         setting = (line.method, line.control, line.skills, line.observability)
         table.append((f"paper {line.key}", *setting, *map(_printed, columns), ""))
         for run in runs:
-            fits = run.name in named.get(line.key, ()) if run.name in by_name else line.fits(run)
-            if fits:
+            if is_beside(run, line.key, line.fits, named):
                 table.append(_run_cells(run))
                 placed.add(run.name)
     rest = [_run_cells(run) for run in runs if run.name not in placed]
@@ -164,6 +160,9 @@ def _estimate(rows: Sequence[Row], name: str) -> str:
     if found.low is None or found.high is None:
         return f"{found.value:.2f}"
     return f"{found.value:.2f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+TABLES = PaperTables("PARTNR's baselines on its validation split", row_keys, table_lines)
 
 
 Key = tuple[str, int]

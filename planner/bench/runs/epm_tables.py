@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -26,14 +25,21 @@ from planner.bench.runs.epm_results import (
     Ablation,
     Printed,
 )
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import (
+    Lengths,
+    Named,
+    PaperTables,
+    Run,
+    behind_lines,
+    check_rows,
+    settings_words,
+)
 from planner.bench.runs.rows import Row
 from planner.bench.runs.success_curves import success_curves
 from planner.bench.runs.table import tasks_of
 from planner.command_line import aligned
 from planner.evaluation.statistics import by_task, task_means
 from planner.training.improvement.journal import Curve
-from planner.world.errors import PlannerError
 
 # What each memory stands for; others keep their names.
 PERCEPTION: Mapping[str, str] = {
@@ -60,22 +66,6 @@ _OF_ROW: Mapping[str, Callable[[Row], float | None]] = {
 _STALE = "*"
 
 
-@dataclass(frozen=True, slots=True)
-class Lengths:
-    """Where episodes begin to be medium, and until where they are, in skill calls (EPM-T10)."""
-
-    medium: int = 13
-    last_medium: int = 26
-
-    def __post_init__(self) -> None:
-        if not 0 < self.medium <= self.last_medium:
-            raise PlannerError(f"lengths {self.medium} and {self.last_medium} are not in order")
-
-    def place(self, calls: int) -> int:
-        """0 = short, 1 = medium, 2 = long."""
-        return 0 if calls < self.medium else 1 if calls <= self.last_medium else 2
-
-
 def row_keys() -> tuple[str, ...]:
     """The names of all rows."""
     return tuple(dict.fromkeys(row.key for row in (*EXTENDED, *ABLATIONS, *CONTEXTS)))
@@ -83,7 +73,7 @@ def row_keys() -> tuple[str, ...]:
 
 def table_lines(
     runs: Sequence[Run],
-    named: Mapping[str, Sequence[str]],
+    named: Named,
     curves: Sequence[Curve] = (),
     lengths: Lengths | None = None,
 ) -> list[str]:
@@ -98,9 +88,7 @@ def table_lines(
     Raises:
         PlannerError: if a row is named that there is not, or curves do not fit together.
     """
-    unknown = [key for key in named if key not in row_keys()]
-    if unknown:
-        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    check_rows(named, row_keys())
     placed = {name for names in named.values() for name in names}
     beside = {key: [r for r in runs if r.name in names] for key, names in named.items()}
     rest: list[Run] = []
@@ -117,10 +105,9 @@ def table_lines(
         *_by_perception(runs),
         *_curves(curves),
     ]
-    if runs:
-        lines += ["WHAT STOOD BEHIND THE RUNS", *map(_settings_words, runs), ""]
     return [
         *lines,
+        *behind_lines(runs, settings_words),
         "mean +/- standard error over N tasks, as the paper's; a decision without model is a cycle",
         f"{_STALE} printed, but not the mean of the three types below it (EPM-T9)",
     ]
@@ -280,9 +267,6 @@ def _decimal(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def _settings_words(run: Run) -> str:
-    settings = run.settings
-    options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
-    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
-    words += [f"{name} {value}" for name, value in options]
-    return f"{run.name}: {', '.join(words)}; model {run.models}"
+TABLES = PaperTables(
+    "EPM's, by perception, task type and length", row_keys, table_lines, table_lines
+)

@@ -1,8 +1,7 @@
-"""Samples for fine-tuning from runs: PARTNR's planner, and the questions of `et_agent`."""
+"""The questions of `et_agent` with their answers, from runs, for fine-tuning."""
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import shutil
@@ -12,8 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.bench.runs.solved import Collected, Evaluated, add_runs, samples_in
-from planner.episodes.episode_file import write_text
 from planner.models.chat import Role
 from planner.models.recorded import Turn, dialogue_path, read_dialogue
 from planner.world.errors import FileError, PlannerError
@@ -175,34 +172,3 @@ def _shard(folder: Path, number: int, questions: Sequence[Question]) -> tuple[st
 
 def _lines(questions: Iterable[Question]) -> str:
     return "".join(question.line + "\n" for question in questions)
-
-
-# `planner bench samples RUN... --out FILE`: training samples for PARTNR's fine-tuned planner.
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declares the arguments."""
-    add_runs(parser)
-    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="JSON lines")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Writes one sample per line: the prompt, and the target, which alone has a loss."""
-    evaluated, collected = Evaluated.of(args.keep_out), Collected()
-    lines = [
-        json.dumps(
-            {
-                "episode_id": row.episode_id,
-                "seed": row.seed,
-                "agent": row.agents[0],
-                "prompt": sample.prompt,
-                "target": sample.target,
-            },
-            ensure_ascii=False,
-        )
-        for run in args.runs
-        for row, sample in samples_in(run, evaluated, collected)
-    ]
-    write_text(args.out, "".join(f"{line}\n" for line in lines))
-    print(f"{args.out}: samples: {collected}")
-    return 0

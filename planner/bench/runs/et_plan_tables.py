@@ -11,13 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import Named, PaperTables, Run, behind_lines, check_rows, is_named
 from planner.bench.runs.rows import Row
 from planner.bench.runs.table import estimated, tasks_of
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
-from planner.world.errors import PlannerError
 
 # Success in percent, length, LCS, its ratio in percent, metres; None = the paper's cell is empty.
 Printed = tuple[float | None, float, float, float, float]
@@ -146,7 +145,7 @@ def row_keys() -> tuple[str, ...]:
     return tuple(row.key for row in ROWS)
 
 
-def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def table_lines(runs: Sequence[Run], named: Named) -> list[str]:
     """The paper's tables with ours beside them, as text.
 
     Args:
@@ -156,23 +155,19 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     Raises:
         PlannerError: if a row is named that there is not.
     """
-    unknown = [key for key in named if key not in row_keys()]
-    if unknown:
-        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    check_rows(named, row_keys())
     lines = [*_main(runs, named), *_by_model(runs, named), *_by_simulator(runs, named)]
     lines += _by_prompt(runs, named)
     rest = [(run, row) for run in runs for row in run.judged if not _is_anywhere(run, row, named)]
     for run, count in Counter(run.name for run, _ in rest).items():
         lines.append(f"{run}: {count} episodes of no category of ET-Plan-Bench")
     if runs:
-        lines += ["", "WHAT STOOD BEHIND THE RUNS"]
-        lines += [f"{run.name}: planner {run.settings.planner}; {_behind(run)}" for run in runs]
-        lines.append("")
+        lines += ["", *behind_lines(runs, _behind)]
     lines.append("percent with 95 % intervals; length counts M for failures (ETPLAN-5)")
     return lines
 
 
-def _main(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _main(runs: Sequence[Run], named: Named) -> list[str]:
     head = ("TASK", "", "SR", "LENGTH", "LCS", "DISTANCE", "N")
     table: list[tuple[str, ...]] = [head]
     for row in ROWS:
@@ -185,7 +180,7 @@ def _main(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
     return ["TABLE 2: main results", *aligned(table), ""]
 
 
-def _by_model(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _by_model(runs: Sequence[Run], named: Named) -> list[str]:
     table: list[tuple[str, ...]] = [("TASK", *MODELS, *(run.name for run in runs))]
     for row in ROWS:
         if row.key in BY_MODEL:
@@ -195,7 +190,7 @@ def _by_model(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[s
     return ["TABLE 3: success with other models", *aligned(table), ""]
 
 
-def _by_simulator(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _by_simulator(runs: Sequence[Run], named: Named) -> list[str]:
     table: list[tuple[str, ...]] = [("", "VirtualHome", "Habitat")]
     for name, (home, habitat) in BY_SIMULATOR.items():
         table.append((f"{name}, paper", f"{home:.2f}", f"{habitat:.1f}"))
@@ -208,7 +203,7 @@ def _by_simulator(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> li
     return ["TABLE 4: navigation by simulator", *aligned(table), ""]
 
 
-def _by_prompt(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _by_prompt(runs: Sequence[Run], named: Named) -> list[str]:
     table: list[tuple[str, ...]] = [("PROMPT", "", "SR", "LENGTH", "LCS", "DISTANCE", "N")]
     by_key = {row.key: row for row in ROWS}
     for label, key, option, values in PROMPTS:
@@ -226,18 +221,14 @@ def _prompt_of(run: Run) -> str | None:
     return None if len(given) > 1 else "".join(given)
 
 
-def _of_row(run: Run, row: PaperRow, named: Mapping[str, Sequence[str]]) -> list[Row]:
-    if _is_named(run, named):
+def _of_row(run: Run, row: PaperRow, named: Named) -> list[Row]:
+    if is_named(run, named):
         return run.judged if run.name in named.get(row.key, ()) else []
     return [each for each in run.judged if _is_of(each, row)]
 
 
-def _is_anywhere(run: Run, row: Row, named: Mapping[str, Sequence[str]]) -> bool:
-    return _is_named(run, named) or any(_is_of(row, each) for each in ROWS)
-
-
-def _is_named(run: Run, named: Mapping[str, Sequence[str]]) -> bool:
-    return any(run.name in names for names in named.values())
+def _is_anywhere(run: Run, row: Row, named: Named) -> bool:
+    return is_named(run, named) or any(_is_of(row, each) for each in ROWS)
 
 
 def _is_of(row: Row, printed: PaperRow) -> bool:
@@ -296,4 +287,10 @@ def _short(run: Run) -> str:
 def _behind(run: Run) -> str:
     sources = Counter(row.evidence.get("ranker_source", "") for row in run.judged)
     named = [source for source, _ in sources.most_common() if source][:3]
-    return "; ".join(named) or f"model {run.models}"
+    asked = "; ".join(named) or f"model {run.models}"
+    return f"planner {run.settings.planner}; {asked}"
+
+
+TABLES = PaperTables(
+    "ET-Plan-Bench's, by category, model, simulator and prompt", row_keys, table_lines
+)

@@ -6,19 +6,23 @@ Runs of other planners, or of tasks that are not like the paper's, come last (LL
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from planner.bench.runs.rows import Row
-from planner.bench.runs.settings import RunSettings
+from planner.bench.runs.paper import (
+    Named,
+    PaperTables,
+    Run,
+    behind_lines,
+    check_rows,
+    is_beside,
+    settings_words,
+)
 from planner.bench.runs.table import estimated, tasks_of
 from planner.bench.suite import SUITES
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Estimate
-from planner.parts.option import OptionValue
-from planner.world.errors import PlannerError
 
 COLUMNS: Mapping[str, str] = {
     "SR": "llamar_success",
@@ -32,42 +36,6 @@ _PAPER_MODEL = "GPT-4V"
 _PAPER_AGENTS = 2
 
 Printed = tuple[float, float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """One of our runs; `rows` are the newest of each episode."""
-
-    name: str
-    suite: str
-    settings: RunSettings
-    rows: Sequence[Row]
-
-    @property
-    def judged(self) -> list[Row]:
-        """The rows with a verdict."""
-        return [row for row in self.rows if row.verdict is not None]
-
-    @property
-    def agents(self) -> int:
-        """How many acted in most episodes; 0 if none was judged."""
-        counts = Counter(len(row.agents) for row in self.judged)
-        return counts.most_common(1)[0][0] if counts else 0
-
-    @property
-    def models(self) -> str:
-        """The models behind the replies."""
-        found = dict.fromkeys(row.model for row in self.judged if row.model)
-        return ", ".join(found) or "no model"
-
-    @property
-    def is_like_the_papers(self) -> bool:
-        """Whether its tasks are like the paper's: ours, or imported from a file."""
-        return self.suite == _SUITE or self.suite not in SUITES.names()
-
-    def option(self, name: str, default: OptionValue) -> OptionValue:
-        """An option of its planner."""
-        return self.settings.options.get(name, default)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +214,16 @@ TEAMS = PaperTable(
     ),
 )  # fmt: skip
 
-TABLES = (MODULES, METHODS, TEAMS)
+PRINTED = (MODULES, METHODS, TEAMS)
 _HEAD = ("ROW", "", "MODEL", "AGENTS", *COLUMNS, "N")
 
 
 def row_keys() -> tuple[str, ...]:
     """The names of all rows."""
-    return tuple(row.key for table in TABLES for row in table.rows)
+    return tuple(row.key for table in PRINTED for row in table.rows)
 
 
-def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def table_lines(runs: Sequence[Run], named: Named) -> list[str]:
     """The paper's tables with ours beside them, as text.
 
     Args:
@@ -265,15 +233,13 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     Raises:
         PlannerError: if a row is named that there is not.
     """
-    unknown = [key for key in named if key not in row_keys()]
-    if unknown:
-        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    check_rows(named, row_keys())
     lines: list[str] = []
     placed: set[str] = set()
-    for table in TABLES:
+    for table in PRINTED:
         rows = [_HEAD]
         for row in table.rows:
-            beside = [run for run in runs if _is_beside(run, row, named)]
+            beside = [run for run in runs if is_beside(run, row.key, _of(row), named)]
             placed |= {run.name for run in beside}
             rows.append(_paper_words(row))
             rows += [_run_words("", run) for run in beside]
@@ -282,20 +248,16 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     if rest:
         words = [_run_words(run.settings.planner, run) for run in rest]
         lines += ["OTHER RUNS", *aligned([_HEAD, *words]), ""]
-    if runs:
-        lines += ["WHAT STOOD BEHIND THE RUNS"]
-        lines += [f"{run.name}: {_settings_words(run)}; model {run.models}" for run in runs]
-        lines += [""]
+    lines += behind_lines(runs, settings_words)
     lines.append(
         "intervals of 95 % over N tasks: exact binomial for SR, Student's t for the others"
     )
     return lines
 
 
-def _is_beside(run: Run, row: PaperRow, named: Mapping[str, Sequence[str]]) -> bool:
-    if run.name in {name for names in named.values() for name in names}:
-        return run.name in named.get(row.key, ())
-    return run.is_like_the_papers and row.fits(run)
+def _of(row: PaperRow) -> Callable[[Run], bool]:
+    """Runs of a row's method, on tasks like the paper's: ours, or imported from a file."""
+    return lambda run: (run.suite == _SUITE or run.suite not in SUITES.names()) and row.fits(run)
 
 
 def _paper_words(row: PaperRow) -> tuple[str, ...]:
@@ -322,9 +284,6 @@ def _words(estimate: Estimate) -> str:
     return f"{estimate.value:.2f} ({estimate.low:.2f}, {estimate.high:.2f})"
 
 
-def _settings_words(run: Run) -> str:
-    """The planner, the suite, the memory, and the options that are not the defaults."""
-    settings = run.settings
-    options = [*sorted(settings.options.items()), *sorted(settings.model_options.items())]
-    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
-    return ", ".join([*words, *(f"{name} {value}" for name, value in options)])
+TABLES = PaperTables(
+    "LLaMAR's, with its ablations and other planners for teams", row_keys, table_lines
+)

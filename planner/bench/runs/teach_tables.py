@@ -10,7 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import (
+    Named,
+    PaperTables,
+    Run,
+    behind_lines,
+    check_rows,
+    is_beside,
+    settings_words,
+)
 from planner.bench.runs.rows import Row
 from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings
 from planner.bench.runs.table import estimated, tasks_of
@@ -23,7 +31,6 @@ from planner.planning.helper.routine_plans import score_plan
 from planner.planning.programs.parsing import parse_program
 from planner.planning.programs.program import ProgramError
 from planner.world.episode import Setting
-from planner.world.errors import PlannerError
 
 # The numbers that HELPER's paper prints (HELPER-T1 to HELPER-T4), in percent.
 
@@ -178,7 +185,7 @@ def row_keys() -> tuple[str, ...]:
     return tuple(row.key for row in ROWS)
 
 
-def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def table_lines(runs: Sequence[Run], named: Named) -> list[str]:
     """The paper's tables with ours beside them, as text.
 
     Args:
@@ -188,9 +195,7 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     Raises:
         PlannerError: if a row is named that there is not.
     """
-    unknown = [key for key in named if key not in row_keys()]
-    if unknown:
-        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(row_keys())}")
+    check_rows(named, row_keys())
     dialogues = [run for run in runs if any(_group(row) for row in run.judged)]
     routines = [run for run in runs if any(_changes(row) is not None for row in run.judged)]
     lines = [
@@ -204,10 +209,7 @@ def table_lines(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list
     if rest:
         lines += ["OTHER RUNS, without episodes of teach or routines", *(run.name for run in rest)]
         lines += [""]
-    if runs:
-        lines += ["WHAT STOOD BEHIND THE RUNS"]
-        lines += [f"{run.name}: {_settings_words(run)}; model {run.models}" for run in runs]
-        lines += [""]
+    lines += behind_lines(runs, _behind)
     lines.append("percent; in brackets weighted by the length of the reference (HELPER-5)")
     return lines
 
@@ -221,12 +223,6 @@ def relative_drop(full: float, ablated: float) -> float:
     return 1 - ablated / full
 
 
-def _is_beside(run: Run, row: Variant, named: Mapping[str, Sequence[str]]) -> bool:
-    if run.name in {name for names in named.values() for name in names}:
-        return run.name in named.get(row.key, ())
-    return row.fits(run)
-
-
 def _systems() -> list[str]:
     rows: list[tuple[str, ...]] = [("", *SYSTEM_COLUMNS)]
     rows += [(name, *("yes" if c == "x" else "no" for c in has)) for name, has in SYSTEMS.items()]
@@ -234,23 +230,23 @@ def _systems() -> list[str]:
     return ["TABLE 1: systems", *aligned(rows), ""]
 
 
-def _methods(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _methods(runs: Sequence[Run], named: Named) -> list[str]:
     head = ("METHOD", "", *(f"{group} {what}" for group in GROUPS for what in ("SR", "GC")), "N")
     rows: list[tuple[str, ...]] = [head]
     for name, values in METHODS.items():
         rows.append((name, "paper", *map(_printed, values), ""))
     for run in runs:
-        of_row = any(_is_beside(run, row, named) for row in ROWS[:1])
+        of_row = any(is_beside(run, row.key, row.fits, named) for row in ROWS[:1])
         label = "" if of_row else run.settings.planner
         numbers = (words for group in GROUPS for words in _ours(_of_group(run, group)))
         rows.append((label, run.name, *numbers, tasks_of(run.judged)))
     return ["TABLE 2: from dialogue (tfd) and from dialogue history (edh)", *aligned(rows), ""]
 
 
-def _variants(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[str]:
+def _variants(runs: Sequence[Run], named: Named) -> list[str]:
     rows: list[tuple[str, ...]] = [("VARIANT", "", "SR", "GC", "DROP", "N")]
     paper_full = VARIANTS[ROWS[0].label][0][0]
-    full = next((run for run in runs if _is_beside(run, ROWS[0], named)), None)
+    full = next((run for run in runs if is_beside(run, ROWS[0].key, ROWS[0].fits, named)), None)
     for row in ROWS:
         paper = ("-", "-", "-")
         if row.label in VARIANTS:
@@ -258,7 +254,9 @@ def _variants(runs: Sequence[Run], named: Mapping[str, Sequence[str]]) -> list[s
             drop = _percent(relative_drop(paper_full, success[0]))
             paper = (_printed(success), _printed(goals), drop)
         rows.append((row.label, "paper", *paper, ""))
-        rows += [_variant_words(run, full) for run in runs if _is_beside(run, row, named)]
+        rows += [
+            _variant_words(run, full) for run in runs if is_beside(run, row.key, row.fits, named)
+        ]
     return ["TABLE 2, variants: from dialogue, unseen", *aligned(rows), ""]
 
 
@@ -355,12 +353,10 @@ def _printed(pair: Pair) -> str:
     return f"{pair[0]:.2f} ({pair[1]:.2f})"
 
 
-def _settings_words(run: Run) -> str:
-    """The planner, the suite, the memory, who answers, and the options that differ."""
-    settings = run.settings
-    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
-    if settings.answered_by is not AnsweredBy.NOBODY:
-        words.append(f"answered by {settings.answered_by}")
-    kinds = (settings.memory_options, settings.options, settings.model_options)
-    options = [item for options in kinds for item in sorted(options.items())]
-    return ", ".join([*words, *(f"{name} {value}" for name, value in options)])
+def _behind(run: Run) -> str:
+    who = run.settings.answered_by
+    also = [] if who is AnsweredBy.NOBODY else [f"answered by {who}"]
+    return settings_words(run, also, memory_options=True)
+
+
+TABLES = PaperTables("HELPER's, from dialogues and of routines", row_keys, table_lines)

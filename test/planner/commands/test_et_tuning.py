@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from tiny_models import make_tiny
 
+from planner.bench.runs.et_plan_questions import KINDS, questions_of
 from planner.bench.runs.manifest import find_suite
-from planner.bench.runs.samples import KINDS, questions_of
 from planner.cli import main
-from planner.commands.et_tuning import SFT, TAUGHT, lines_of, success_by_category, taught
+from planner.commands.et_tuning import SFT_RECIPE, TAUGHT, lines_of, success_by_category, taught
 from planner.training.chat_tuning import read_chats
 from planner.world.errors import PlannerError
 
@@ -30,7 +30,12 @@ def sft(suite: Path | str, model: Path, out: Path, *more: str) -> int:
 
 def test_our_numbers_are_the_defaults() -> None:
     """ETPLAN-D73."""
-    assert (SFT.rank, SFT.rate, SFT.batch, SFT.epochs) == (16, 2e-4, 16, 3)
+    assert (SFT_RECIPE.rank, SFT_RECIPE.rate, SFT_RECIPE.batch, SFT_RECIPE.epochs) == (
+        16,
+        2e-4,
+        16,
+        3,
+    )
 
 
 def test_folders_that_do_not_fit_are_one_error(

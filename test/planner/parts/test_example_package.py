@@ -111,6 +111,9 @@ def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
     assert "calls_a_minute (household-parts)" in told
     assert "evenings (household-parts)" in told
     assert "evenings" in planner("bench", "--help").stdout
+    assert "bedtimes (household-parts)" in told
+    assert "rooms (household-parts)" in told
+    assert "the rooms of a house" in planner("--help").stdout
     assert "slow_hands (household-parts)" in told
     assert "one_liner (household-parts)" in told
     assert "--line VALUE what the model one_liner says" in shown
@@ -152,6 +155,19 @@ def test_its_planner_runs_an_episode_with_its_option(planner: Planner, tmp_path:
     assert row["error"] is None
     assert row["verdict"]["end"] == "done"
     assert row["verdict"]["percent_complete"] == 0.5, "it switches off the two lamps of the goal"
+
+
+@pytest.mark.slow
+def test_its_command_and_its_table_are_called(planner: Planner) -> None:
+    done = planner("rooms", "train_0")
+    assert done.returncode == 0, done.stderr
+    assert "kitchen" in done.stdout
+    assert planner("bench", "table", "bedtimes").stdout.split() == [
+        *("ROW", "SOLVED"),
+        *("lamps", "leaflet", "1.00"),
+    ]
+    refused = planner("bench", "table", "bedtimes", "--as", "lamp=RUN")
+    assert refused.returncode == 2
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ from planner.bench.runs.claims import (
     table_lines,
 )
 from planner.bench.runs.comparison import compare, comparison_lines, pair
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import Run
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, RowCost, RowError, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.table import summarise, summary_lines

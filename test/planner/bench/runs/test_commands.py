@@ -11,6 +11,7 @@ from planner.bench.runs.cli import SUBCOMMANDS
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.solved import write_scripts
 from planner.cli import main
+from planner.parts.command import further_commands
 from planner.skills.kind import SkillKind
 
 ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
@@ -49,7 +50,9 @@ def test_every_word_is_listed_apart_from_what_it_does(capsys: pytest.CaptureFixt
     with pytest.raises(SystemExit):
         main(["bench", "--help"])
     lines = capsys.readouterr().out.splitlines()
-    for name, command in SUBCOMMANDS.items():
+    further = further_commands(SUBCOMMANDS, "bench")
+    assert {"claims", "examples", "partnr-val", "samples"} == set(further)
+    for name, command in {**SUBCOMMANDS, **further}.items():
         (line,) = (each for each in lines if each.startswith(f"  {name} "))
         assert line.removeprefix(f"  {name}").lstrip() == command.summary
 

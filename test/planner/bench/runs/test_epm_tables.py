@@ -10,8 +10,8 @@ from test_success_curves import made_curve
 
 from planner.bench.runs.epm_results import ABLATIONS, BY_LENGTH, EXTENDED
 from planner.bench.runs.epm_tables import Lengths, row_keys, table_lines
-from planner.bench.runs.llamar_tables import Run
 from planner.bench.runs.manifest import new_manifest
+from planner.bench.runs.paper import Run
 from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main

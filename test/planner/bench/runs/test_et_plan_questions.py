@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from planner.bench.runs import samples
-from planner.bench.runs.samples import MANIFEST, Gathered, Question, QuestionCounts, write_questions
+from planner.bench.runs.et_plan_questions import (
+    MANIFEST,
+    Gathered,
+    Question,
+    QuestionCounts,
+    write_questions,
+)
 from planner.training.chat_tuning import read_chats
 from planner.world.errors import FileError, PlannerError
 

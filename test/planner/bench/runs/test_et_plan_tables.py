@@ -8,7 +8,7 @@ import pytest
 from made_rows import made_row
 
 from planner.bench.runs.et_plan_tables import BY_MODEL, ROWS, table_lines
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import Run
 from planner.bench.runs.settings import RunSettings
 from planner.cli import main
 from planner.world.errors import PlannerError

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from made_rows import made_row
 
-from planner.bench.runs.llamar_tables import Run
+from planner.bench.runs.paper import Run
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.teach_tables import (

@@ -1,0 +1,20 @@
+"""PARTNR's subcommands of `planner bench`, whose modules are imported when they are called."""
+
+from planner.parts.command import CommandPart
+
+_of = CommandPart.of_module
+
+VALIDATION = _of("planner.bench.partnr_split", "PARTNR's own validation split, from its data set")
+CLAIMS = _of("planner.bench.runs.claims", "PARTNR's eight claims beside runs")
+EXAMPLES = _of(
+    "planner.bench.partnr_solved",
+    "solved episodes as examples for partnr_rag",
+    "add_examples",
+    "run_examples",
+)
+SAMPLES = _of(
+    "planner.bench.partnr_solved",
+    "solved episodes as samples for partnr_finetuned",
+    "add_samples",
+    "run_samples",
+)

@@ -1,0 +1,159 @@
+"""The record of a paper's tables, and what all of them have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from planner.bench.runs.manifest import read_manifest
+from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.settings import RunSettings
+from planner.parts.catalog import Catalog
+from planner.parts.option import Option, OptionValue
+from planner.training.improvement.journal import Curve
+from planner.world.errors import PlannerError
+
+INTERFACE = 1
+# By a row's key, the names of the runs that are beside it whatever their settings.
+Named = Mapping[str, Sequence[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One of our runs; `rows` are the newest of each episode."""
+
+    name: str
+    suite: str
+    settings: RunSettings
+    rows: Sequence[Row]
+
+    @classmethod
+    def read(cls, folder: str) -> Run:
+        """A run by its directory, which is also its name.
+
+        Raises:
+            FileError: if a file of it cannot be read.
+        """
+        manifest = read_manifest(Path(folder))
+        rows = tuple(newest_rows(Path(folder) / ROWS_NAME).values())
+        return cls(folder, manifest.suite, manifest.settings, rows)
+
+    @property
+    def judged(self) -> list[Row]:
+        """The rows with a verdict."""
+        return [row for row in self.rows if row.verdict is not None]
+
+    @property
+    def agents(self) -> int:
+        """How many acted in most episodes; 0 if none was judged."""
+        counts = Counter(len(row.agents) for row in self.judged)
+        return counts.most_common(1)[0][0] if counts else 0
+
+    @property
+    def models(self) -> str:
+        """The models behind the replies."""
+        found = dict.fromkeys(row.model for row in self.judged if row.model)
+        return ", ".join(found) or "no model"
+
+    def option(self, name: str, default: OptionValue) -> OptionValue:
+        """An option of its planner."""
+        return self.settings.options.get(name, default)
+
+
+@dataclass(frozen=True, slots=True)
+class Lengths:
+    """Where episodes begin to be medium, and until where they are, in skill calls."""
+
+    medium: int = 13
+    last_medium: int = 26
+
+    def __post_init__(self) -> None:
+        if not 0 < self.medium <= self.last_medium:
+            raise PlannerError(f"lengths {self.medium} and {self.last_medium} are not in order")
+
+    def place(self, calls: int) -> int:
+        """0 = short, 1 = medium, 2 = long."""
+        return 0 if calls < self.medium else 1 if calls <= self.last_medium else 2
+
+
+@dataclass(frozen=True, slots=True)
+class PaperTables:
+    """The record of a paper's tables.
+
+    Attributes:
+        summary: one line for the help.
+        row_keys: the names of its rows.
+        table_lines: the tables with runs beside them, as text.
+        lines_with_curves: likewise, with runs of policy improvement and the lengths of episodes;
+            None = it has no curves.
+        options: none yet.
+        interface: the version of this record that it was written for.
+    """
+
+    summary: str
+    row_keys: Callable[[], tuple[str, ...]]
+    table_lines: Callable[[Sequence[Run], Named], list[str]]
+    lines_with_curves: (
+        Callable[[Sequence[Run], Named, Sequence[Curve], Lengths], list[str]] | None
+    ) = None
+    options: tuple[Option, ...] = ()
+    interface: int = INTERFACE
+
+
+TABLES: Catalog[PaperTables] = Catalog(
+    "table", "", "", f"{__name__}:PaperTables", INTERFACE, group="planner.tables"
+)
+
+
+def check_rows(named: Collection[str], keys: Sequence[str]) -> None:
+    """Checks the rows that runs are named for.
+
+    Raises:
+        PlannerError: naming the first that there is not.
+    """
+    unknown = [key for key in named if key not in keys]
+    if unknown:
+        raise PlannerError(f"there is no row {unknown[0]!r}; known are {', '.join(keys)}")
+
+
+def is_named(run: Run, named: Named) -> bool:
+    """Whether a run is named for some row, so that its settings do not count."""
+    return any(run.name in names for names in named.values())
+
+
+def is_beside(run: Run, key: str, fits: Callable[[Run], bool], named: Named) -> bool:
+    """Whether a run is beside a row: because it is named for it, or by its settings.
+
+    Args:
+        run: the run.
+        key: the row's.
+        fits: whether a run is of the row by its settings.
+        named: by row, the names of the runs beside it.
+    """
+    return run.name in named.get(key, ()) if is_named(run, named) else fits(run)
+
+
+def behind_lines(runs: Sequence[Run], words: Callable[[Run], str]) -> list[str]:
+    """What stood behind the runs, a line for each; nothing without runs."""
+    if not runs:
+        return []
+    return ["WHAT STOOD BEHIND THE RUNS", *(f"{run.name}: {words(run)}" for run in runs), ""]
+
+
+def settings_words(run: Run, also: Sequence[str] = (), *, memory_options: bool = False) -> str:
+    """The planner, the suite, the memory, the options that are not the defaults, and the models.
+
+    Args:
+        run: the run.
+        also: further words before the options.
+        memory_options: whether the memory's options are said, too.
+    """
+    settings = run.settings
+    words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]
+    kinds = [settings.memory_options] if memory_options else []
+    kinds += [settings.options, settings.model_options]
+    options = [item for options in kinds for item in sorted(options.items())]
+    words += [*also, *(f"{name} {value}" for name, value in options)]
+    return f"{', '.join(words)}; model {run.models}"
