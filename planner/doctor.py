@@ -25,12 +25,12 @@ from planner.bad_day.schedule import FORMS
 from planner.bench.runs.paper import TABLES
 from planner.bench.suite import SUITES
 from planner.environment import ros_environment
-from planner.evaluation.constraints import ALL_JUDGES
 from planner.episodes.generator import GENERATORS
 from planner.episodes.importing.importer import IMPORTERS
+from planner.evaluation.constraints import ALL_JUDGES
 from planner.evaluation.metrics.metric import ALL_METRICS
-from planner.houses.part import HOUSE_FORMATS
 from planner.evaluation.subtasks import SUBTASK_RULES
+from planner.houses.part import HOUSE_FORMATS
 from planner.memory.part import UPDATERS
 from planner.models.part import MODELS
 from planner.parts.calls import SKILLS
