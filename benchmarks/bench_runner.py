@@ -28,13 +28,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from machine import print_table
+from run_scripts import write_scripts
 
 from planner.bench.runs.engines import Engine, OneProcess, ProcessPool
 from planner.bench.runs.manifest import Job, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.solved import write_scripts
 
 Row3 = tuple[str, str, str]
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")

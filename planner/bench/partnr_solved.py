@@ -13,7 +13,7 @@ from planner.bench.runs.solved import Collected, Evaluated, add_runs, judged_row
 from planner.episodes.episode_file import write_text
 from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker
-from planner.models.recorded import Dialogue, Turn, dialogue_path, read_dialogue
+from planner.models.recorded import Dialogue, dialogue_path, read_dialogue
 from planner.models.replies.turn import END_OF_TURN
 from planner.parts.calls import parse_call
 from planner.planning.partnr.prompts import ACTIONS, TEAM_ACTIONS
@@ -83,7 +83,7 @@ def samples_in(
         FileError: for a file of the run that cannot be read.
     """
     for row in judged_rows(run, evaluated, collected):
-        trace = _trace(run, row)
+        (trace,) = read_traces(trace_path(run, row.trace))
         made = samples_of(row.instruction, _world(run, row), _steps(trace), row.agents[0])
         if not made:
             collected.skip("never solved")
@@ -115,20 +115,12 @@ def _world(run: Path, row: Row) -> str:
     if row.planner == FINETUNED:
         return world_of(first.messages[-1].text)
     if row.planner in _ALIKE:
-        return _without_actions(_opening(first)).partition("\n")[2]
+        opening = next(m.text for m in first.messages if m.speaker is Speaker.USER)
+        return _without_actions(opening).partition("\n")[2]
     raise PlannerError(
         f"{run}: the prompts of its planner {row.planner} describe no house by names; "
         f"those of {', '.join((*_ALIKE, FINETUNED))} do"
     )
-
-
-def _opening(turn: Turn) -> str:
-    return next(m.text for m in turn.messages if m.speaker is Speaker.USER)
-
-
-def _trace(run: Path, row: Row) -> EpisodeTrace:
-    (trace,) = read_traces(trace_path(run, row.trace))
-    return trace
 
 
 # `planner bench examples RUN... --store FILE`: solved episodes as examples for `partnr_rag`.

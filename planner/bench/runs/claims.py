@@ -180,9 +180,6 @@ class Role(StrEnum):
     ONE_HUMAN = "one_human"
 
 
-# Planners that are the paper's ReAct.
-
-
 def role_of(rows: Rows) -> Role | None:
     """The role of a run by its rows; None if it has none."""
     row = next((row for row in rows.values() if row.verdict is not None), None)

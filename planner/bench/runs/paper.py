@@ -124,14 +124,7 @@ def is_named(run: Run, named: Named) -> bool:
 
 
 def is_beside(run: Run, key: str, fits: Callable[[Run], bool], named: Named) -> bool:
-    """Whether a run is beside a row: because it is named for it, or by its settings.
-
-    Args:
-        run: the run.
-        key: the row's.
-        fits: whether a run is of the row by its settings.
-        named: by row, the names of the runs beside it.
-    """
+    """Whether a run is beside the row `key`: named for it, or by its settings if for none."""
     return run.name in named.get(key, ()) if is_named(run, named) else fits(run)
 
 
@@ -143,12 +136,9 @@ def behind_lines(runs: Sequence[Run], words: Callable[[Run], str]) -> list[str]:
 
 
 def settings_words(run: Run, also: Sequence[str] = (), *, memory_options: bool = False) -> str:
-    """The planner, the suite, the memory, the options that are not the defaults, and the models.
+    """The planner, suite and memory, the options that are not the defaults, and the models.
 
-    Args:
-        run: the run.
-        also: further words before the options.
-        memory_options: whether the memory's options are said, too.
+    `also` goes before the options, which are the memory's, too, with `memory_options`.
     """
     settings = run.settings
     words = [f"planner {settings.planner}", f"suite {run.suite}", f"memory {settings.memory}"]

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from run_scripts import write_scripts
 
 from planner.app.embedded_run import backend_agents, prepare_embedded
 from planner.app.run import ObservedTrace
 from planner.app.run_options import RunOptions
 from planner.app.run_story import RunStory
-from planner.bench.runs.solved import write_scripts
 from planner.cli import main
 from planner.evaluation.trace import read_traces
 from planner.planning.expert.expert import Expert

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
+from run_scripts import write_scripts
 
 from planner.bench.runs.cli import SUBCOMMANDS
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.bench.runs.solved import write_scripts
 from planner.cli import main
 from planner.parts.command import further_commands
 from planner.skills.kind import SkillKind

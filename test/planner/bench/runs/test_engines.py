@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from run_scripts import write_scripts
 
 from planner.app.run_options import RunOptions
 from planner.bench.runs import worker
@@ -23,7 +24,6 @@ from planner.bench.runs.models import Models, trace_path
 from planner.bench.runs.rows import ROWS_NAME, Fault, Row, newest_rows, read_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
-from planner.bench.runs.solved import write_scripts
 from planner.bench.runs.worker import EpisodeWorker, Outcome, acting_agents
 from planner.evaluation.trace import read_traces
 from planner.models.chat import ModelUnavailableError

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bench.runs import samples
+from planner.bench.runs import et_plan_questions
 from planner.bench.runs.et_plan_questions import (
     MANIFEST,
     Gathered,
@@ -29,7 +29,7 @@ def question(number: int, kind: str = "room ranking") -> Question:
 def test_shards_hold_chats_and_the_manifest_counts_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(samples, "SHARD_SIZE", 2)
+    monkeypatch.setattr(et_plan_questions, "SHARD_SIZE", 2)
     gathered = Gathered(
         [question(1), question(2, "classification"), question(3)],
         Counter({"episodes that failed": 4}),
@@ -54,7 +54,7 @@ def test_shards_hold_chats_and_the_manifest_counts_them(
 
 
 def test_writing_again_leaves_no_old_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(samples, "SHARD_SIZE", 1)
+    monkeypatch.setattr(et_plan_questions, "SHARD_SIZE", 1)
     folder = tmp_path / "questions"
     write_questions(folder, Gathered([question(1), question(2)]), {})
     write_questions(folder, Gathered([question(3)]), {})
@@ -70,4 +70,4 @@ def test_no_questions_are_one_error(tmp_path: Path) -> None:
 
 def test_a_run_of_another_planner_is_one_error(tmp_path: Path) -> None:
     with pytest.raises(FileError, match=r"rows\.jsonl"):
-        samples.questions_of(tmp_path)
+        et_plan_questions.questions_of(tmp_path)
