@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from planner.evaluation.metrics.measure import done, parsed
-from planner.evaluation.metrics.outcome import doer_of
+from planner.evaluation.metrics.measure import doer_of, done, parsed
 from planner.evaluation.predicates import Watch
 from planner.evaluation.task import Predicate, Proposition, asked_open, asked_state
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine

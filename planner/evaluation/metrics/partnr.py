@@ -7,12 +7,13 @@ from planner.evaluation.metrics.measure import (
     EFFECTIVE,
     NOT_SUCCESSFUL,
     Measure,
+    can_do,
+    doer_of,
     done,
     parsed,
     robots,
 )
 from planner.evaluation.metrics.metric import Kind, Metric, by_name
-from planner.evaluation.metrics.outcome import can_do, doer_of
 from planner.evaluation.trace import CallLine, EpisodeTrace
 from planner.world.skill import SkillName
 

@@ -13,7 +13,7 @@ from planner.app.run import WordsEvaluator, attended
 from planner.app.run_options import RunOptions
 from planner.cli import main
 from planner.episodes.teach.tasks import read_tasks, task_file
-from planner.evaluation.metrics import llamar, outcome, partnr
+from planner.evaluation.metrics import llamar, measure, outcome, partnr
 from planner.evaluation.metrics.table import summarise
 from planner.evaluation.trace import read_traces
 from planner.evaluation.trace_builder import TraceBuilder
@@ -130,7 +130,7 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     for call in placed:
         assert 0 < call.started_step < call.ended_step <= trace.end.sim_steps
         assert partnr.is_useful(trace, call)
-    doers = {outcome.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
+    doers = {measure.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
     assert doers <= {call.agent for call in placed}
     assert partnr.exploration_efficiency(trace).value < placed[0].ended_step
     assert llamar.coverage(trace).value == 1.0
