@@ -19,6 +19,8 @@ CALLED = (
     "__getattr__", "generate_launch_description", "draw_once", "beginning_execution", "on_*",
     "do_GET", "do_POST", "log_message", "log_request", "navigable", "open_house",
     "reachable_sockets",
+    # Of subcommands, whose records name them.
+    "add_examples", "run_examples", "add_samples", "run_samples",
     # TEACh's definitions of tasks.
     "water_plant", "make_coffee", "clean_all", "put_all_on", "put_all_in_one", "boil_potato",
     "n_slices", "n_cooked_slices", "plate_of_toast", "sandwich", "salad", "breakfast",
