@@ -332,11 +332,7 @@ class Judge(Protocol):
         """Processes the world of a step."""
 
     def statuses(self, watches: Sequence[Watch]) -> tuple[PropositionStatus, ...]:
-        """The status of each proposition if the episode ended now.
-
-        Raises:
-            JudgeError: if the rules cannot say it.
-        """
+        """The status of each proposition if the episode ended now; may raise `JudgeError`."""
 
     def latches(self) -> dict[str, JsonValue]:
         """Everything that is remembered of the states so far."""
@@ -507,8 +503,6 @@ def _listed(words: Sequence[str], link: str) -> str:
         return "".join(words)
     return f"{', '.join(words[:-1])} {link} {words[-1]}"
 
-
-# The rules of scoring by name (`Mode`).
 
 JUDGE_INTERFACE = 1
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from planner.evaluation.metrics.measure import doer_of, done, parsed
 from planner.evaluation.predicates import Watch
@@ -162,11 +162,6 @@ _THING, _PLACE = 0, 2
 RULES_INTERFACE = 1
 
 
-def _nothing_more(_trace: EpisodeTrace, _items: Sequence[Subtask]) -> Mapping[int, SubtaskLine]:
-    """All subtasks are done by single calls."""
-    return {}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubtaskRules:
     """What does the subtasks of a kind of tasks, beyond those of a household.
@@ -180,19 +175,15 @@ class SubtaskRules:
     """
 
     summary: str
-    acts: Mapping[str, Act] = field(default_factory=dict)
-    done: Callable[[EpisodeTrace, Sequence[Subtask]], Mapping[int, SubtaskLine]] = _nothing_more
+    acts: Mapping[str, Act]
+    done: Callable[[EpisodeTrace, Sequence[Subtask]], Mapping[int, SubtaskLine]]
     options: tuple[Option, ...] = ()
     interface: int = RULES_INTERFACE
 
 
+_RECORD, _GROUP = f"{__name__}:SubtaskRules", "planner.subtask_rules"
 SUBTASK_RULES: Catalog[SubtaskRules] = Catalog(
-    "subtask rule",
-    "",
-    "",
-    f"{__name__}:SubtaskRules",
-    RULES_INTERFACE,
-    group="planner.subtask_rules",
+    "subtask rule", "", "", _RECORD, RULES_INTERFACE, group=_GROUP
 )
 
 

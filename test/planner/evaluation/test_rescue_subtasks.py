@@ -9,11 +9,11 @@ import pytest
 from planner.app.embedded_run import prepare_run
 from planner.app.run import traced
 from planner.app.run_options import RunOptions
-from planner.evaluation.checklist import rescue_lines
 from planner.evaluation.metrics.llamar import coverage, success, transport_rate
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.planning.rescue_rules import RescueRules
+from planner.skills.rescuing import rescue_lines
 from planner.world.episode import parse_subtask
 from planner.world.house_checks import load_episode
 from sim_bridge.rescue.backend import RescueBackend
