@@ -381,7 +381,7 @@ def _check_map(text: Mapping[str, str]) -> None:
 
 
 def _needs_model(planner: str) -> bool:
-    return planner in PLANNERS.names() and PLANNERS.get(planner).needs_model
+    return planner in PLANNERS.names() and PLANNERS.get(planner).needs.model
 
 
 def _number(name: str, text: str, *, minimum: float, maximum: float) -> float:

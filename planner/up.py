@@ -110,11 +110,11 @@ def _check_agents(planner: str, episode: Path) -> None:
     from planner.world.episode import read_episode
 
     part = PLANNERS.get(planner) if planner in PLANNERS.names() else None
-    if part is None or not part.needs_primitives:
+    if part is None or not part.needs.primitives:
         return
     for agent in read_episode(episode).agents:
         able = default_bodies()[agent.kind].primitives
-        if why := lacking(planner, part.needs_primitives, agent.uid, able):
+        if why := lacking(planner, part.needs.primitives, agent.uid, able):
             raise ArgumentError("planner", why)
 
 

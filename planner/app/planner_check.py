@@ -97,7 +97,7 @@ def check_planner(
         watched.append(_Watched(make(task)))
         return watched[-1]
 
-    blind = {} if part.wants_pictures(choice.options) else {"renderer": "none"}
+    blind = {} if part.reads_pictures(choice.options) else {"renderer": "none"}
     backend = EmbeddedBackend(default_options().model_copy(update=blind))
     try:
         run = prepare_embedded(
@@ -105,7 +105,7 @@ def check_planner(
             house,
             episode,
             watch,
-            RunOptions(images=False, all_known=part.needs_full_memory),
+            RunOptions(images=False, all_known=part.needs_full_memory(choice.options)),
         )
         findings.append(checked("ends_an_episode", lambda: _ends(run.run())))
     finally:

@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
             seed=args.seed,
             pictures=not args.no_images,
             on_state=on_state,
-            ask=answers(args.answer) if args.instruction or settings.part.asks else None,
+            ask=answers(args.answer) if args.instruction or settings.part.asks.person else None,
             find=ModelChoice(args.find_model, args.find_model_url),
             explore_encoder=args.explore_encoder,
             builds_map=args.map == "built",

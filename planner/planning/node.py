@@ -105,7 +105,7 @@ class TaskPlannerNode(ManagedNode):
         self._settled = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
         self._inputs = RosInputs(lambda: self._settled.is_present)
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
-        self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.talks else None
+        self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.asks.team else None
         self._messages: RosMessages | None = None
         self._inputs.set_house(self._world.layout)
         self._world.follow(
@@ -385,7 +385,7 @@ class TaskPlannerNode(ManagedNode):
         settings, account = self._settings, Account()
         choice = settings.choice_for(max_calls := int(goal.request.max_calls) or self._max_calls)
         choice = choice.for_task(task)
-        if choice.part.needs_model and settings.model is None:
+        if choice.part.needs.model and settings.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         await self._await_pictures(task.agents)
         self._log(f"the instruction, for {', '.join(task.agents)}: {task.instruction[:400]}")
@@ -400,7 +400,7 @@ class TaskPlannerNode(ManagedNode):
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
-        asks = choice.part.asks or choice.dialogue.max_questions > 0
+        asks = choice.part.asks.person or choice.dialogue.max_questions > 0
         self._messages = self._made_messages(task)
         world = RosWorld(
             self._inputs,
@@ -473,7 +473,7 @@ class TaskPlannerNode(ManagedNode):
     def _show(self, goal: Goal, task: Task, status: Status) -> None:
         self._status = status
         self._feed_back(goal, status)
-        if not self._settings.choice.part.needs_model:
+        if not self._settings.choice.part.needs.model:
             call = ModelCall(
                 planner=self._planner,
                 model="",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
 from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel
@@ -16,7 +17,7 @@ from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import SkillCall
 
-INTERFACE = 1
+INTERFACE = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,24 +97,68 @@ class PlannerRequest:
         return value
 
 
-def reads_no_goal(_options: Mapping[str, OptionValue]) -> bool:
-    """The goal of an episode is not read, whatever the options."""
-    return False
+# Whether something is so: always, never, or by the values of the options.
+When: TypeAlias = bool | Callable[[Mapping[str, OptionValue]], bool]
 
 
-def no_full_memory(_options: Mapping[str, OptionValue]) -> bool:
-    """For planners that do with what the memory has, whatever the options."""
-    return False
+def _is_so(when: When, options: Mapping[str, OptionValue]) -> bool:
+    return when if isinstance(when, bool) else when(options)
 
 
-def no_pictures(_options: Mapping[str, OptionValue]) -> bool:
-    """For planners that read no pictures."""
-    return False
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Needs:
+    """What a planner cannot do without.
+
+    Attributes:
+        model: a language model.
+        goal: the structured goal of an episode.
+        full_memory: a memory that is complete from the start.
+        primitives: what each agent of the task must be able to do.
+        options: names of those of its options that may not be empty.
+    """
+
+    model: bool = False
+    goal: bool = False
+    full_memory: When = False
+    primitives: frozenset[PrimitiveName] = frozenset()
+    options: tuple[str, ...] = ()
 
 
-def always_pictures(_options: Mapping[str, OptionValue]) -> bool:
-    """For planners that read pictures whatever the options."""
-    return True
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reads:
+    """What a planner is shown of an episode and its world.
+
+    Attributes:
+        changes: the changes of the memory instead of its content.
+        goal: the structured goal of the episode, although it can do without.
+        pictures: those of the agents' cameras (`Context.picture`).
+        naming: how it refers to entities.
+    """
+
+    changes: bool = False
+    goal: When = False
+    pictures: When = False
+    naming: Naming = Naming.NAMES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asks:
+    """Whom a planner may ask, and in which form models reply.
+
+    Attributes:
+        model: a language model, but it works without one, too.
+        person: the person who gave the task, whatever `max_questions` is.
+        team: its agents say something to each other (`Decision.messages`).
+        bare_replies: a reply is only one agent's call, without a thought before it.
+        tells_replies: its requests tell what right replies are, so that the privileged model
+            `teacher` can answer them.
+    """
+
+    model: bool = False
+    person: bool = False
+    team: bool = False
+    bare_replies: bool = False
+    tells_replies: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,51 +168,35 @@ class PlannerPart:
     Attributes:
         summary: one line for the help.
         make: makes a planner for one task; raises `PlannerError`.
-        needs_model: whether it uses a language model.
-        takes_model: whether it can use a language model, but works without one, too.
-        needs_goal: whether it reads the structured goal of an episode.
-        needs_primitives: what each agent of the task must be able to do.
-        reads_goal: whether it does so with these options, although it does not need to.
         for_text: the planner to use instead where an instruction has no structured goal; "" = none.
-        asks: whether it may ask the person questions whatever `max_questions` is.
-        needs_full_memory: whether the memory must be complete from the start.
-        full_memory_for: whether it must be so with these options.
-        reads_changes: whether it reads the changes of the memory instead of its content.
-        naming: how the model refers to entities in its replies.
-        bare_replies: whether a reply is only one agent's call, without a thought before it.
-        talks: whether its agents say something to each other (`Decision.messages`).
-        tells_replies: whether its requests tell what right replies are, so that the privileged
-            model `teacher` can answer them.
-        needs_options: those of its options without which no planner can be made.
-        wants_pictures: whether it reads the agents' cameras (`Context.picture`), by its options.
         options: beyond those that all planners have.
         interface: the version of this record that it was written for.
     """
 
     summary: str
     make: Callable[[PlannerRequest], Planner]
-    needs_model: bool = False
-    takes_model: bool = False
-    needs_goal: bool = False
-    needs_primitives: frozenset[PrimitiveName] = frozenset()
+    needs: Needs = Needs()
+    reads: Reads = Reads()
+    asks: Asks = Asks()
     for_text: str = ""
-    asks: bool = False
-    needs_full_memory: bool = False
-    reads_changes: bool = False
-    naming: Naming = Naming.NAMES
-    bare_replies: bool = False
-    talks: bool = False
-    tells_replies: bool = False
-    needs_options: tuple[str, ...] = ()
-    wants_pictures: Callable[[Mapping[str, OptionValue]], bool] = no_pictures
-    reads_goal: Callable[[Mapping[str, OptionValue]], bool] = reads_no_goal
-    full_memory_for: Callable[[Mapping[str, OptionValue]], bool] = no_full_memory
     options: tuple[Option, ...] = ()
     interface: int = INTERFACE
 
     def lacking(self, options: Mapping[str, OptionValue]) -> str:
         """The first option without which no planner can be made, and that is empty; "" = none."""
-        return next((name for name in self.needs_options if not options.get(name)), "")
+        return next((name for name in self.needs.options if not options.get(name)), "")
+
+    def needs_full_memory(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether the memory must be complete from the start, with these options."""
+        return _is_so(self.needs.full_memory, options)
+
+    def reads_goal(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether it reads the goal although it could do without, with these options."""
+        return _is_so(self.reads.goal, options)
+
+    def reads_pictures(self, options: Mapping[str, OptionValue]) -> bool:
+        """Whether it reads the agents' cameras, with these options."""
+        return _is_so(self.reads.pictures, options)
 
 
 PLANNERS: Catalog[PlannerPart] = Catalog(
@@ -323,14 +352,14 @@ def make_planner(
     """
     choice = choice.for_task(task)
     part = choice.part
-    if part.needs_model and model is None:
+    if part.needs.model and model is None:
         raise PlannerError(needs_model(choice.name))
     options = read_options(part.options, choice.options)
     request = PlannerRequest(
         choice.name, task, model, choice.axes, choice.dialogue, options, on_call
     )
     planner = part.make(request)
-    required = part.needs_primitives
+    required = part.needs.primitives
     if choice.explores_first:
         planner = ExploreFirst(planner, task)
     return CheckedPlanner(planner, required, task) if required else planner

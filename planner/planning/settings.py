@@ -41,7 +41,7 @@ class Settings:
     @property
     def wants_pictures(self) -> bool:
         """Whether the planner reads pictures of the agents' cameras."""
-        return self.choice.part.wants_pictures(self.choice.options)
+        return self.choice.part.reads_pictures(self.choice.options)
 
     def choice_for(self, max_cycles: int) -> PlannerChoice:
         """The planner of one instruction; 0 = the planner's own limit."""

@@ -171,8 +171,8 @@ def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
 def _fits(world: str, planner: str) -> bool:
     """Others are compared in their own world, such as by test_rescue_stack.py."""
     able, part = default_bodies()[AgentKind.ROBOT].primitives, PLANNERS.get(planner)
-    sees = world != GRAPH or not part.wants_pictures({})
-    return sees and part.needs_primitives.issubset(able)
+    sees = world != GRAPH or not part.reads_pictures({})
+    return sees and part.needs.primitives.issubset(able)
 
 
 def test_planners_at_every_change_exist() -> None:
@@ -376,8 +376,8 @@ def model_replies(stack: Stack, planner: str) -> list[str]:
     if planner.startswith("llamar"):
         return llamar_scripts.replies(planner, llamar_scripts.JOINT[stack.task])
     part = PLANNERS.get(planner)
-    said = replies(stack.expert_run[1], bare=part.bare_replies)
-    return with_captions(said, len(stack.agents)) if part.wants_pictures({}) else said
+    said = replies(stack.expert_run[1], bare=part.asks.bare_replies)
+    return with_captions(said, len(stack.agents)) if part.reads_pictures({}) else said
 
 
 def taught(stack: Stack) -> str:
@@ -395,7 +395,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     options: dict[str, str] = {}
     parameters: dict[str, str] = {}
     model = ""
-    if part.needs_model:
+    if part.needs.model:
         model = script(stack.folder / f"{planner}.txt", *model_replies(stack, planner))
         parameters["model"] = model
     if any(option.name == "traces" for option in part.options):
@@ -409,7 +409,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     found = over_ros(stack, planner, stack.known_at_first, **parameters)
     assert (found.code, found.text) == (expected.code, expected.text)
     costs = found.evidence.keys() - expected.evidence.keys()
-    assert bool(costs) is part.needs_model
+    assert bool(costs) is part.needs.model
     evidence = {key: text for key, text in found.evidence.items() if key not in costs}
     assert replace(found, evidence=evidence) == expected
     assert expected.code is InstructionCode.DONE

@@ -112,7 +112,7 @@ def _add(name: str, part: PlannerPart, asked: Asked, found: _Found) -> None:
         return
     runs = list(_runs(name, part, asked))
     if not runs:
-        other = ", or a --fault-rate" if part.tells_replies else ""
+        other = ", or a --fault-rate" if part.asks.tells_replies else ""
         found.left_out.append(f"{name}: needs a language model: name one with --model{other}")
     for run in runs:
         try:
@@ -125,7 +125,7 @@ def _add(name: str, part: PlannerPart, asked: Asked, found: _Found) -> None:
 
 def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
     options = _own(part.options, asked.options)
-    full = part.needs_full_memory or part.full_memory_for(read_options(part.options, options))
+    full = part.needs_full_memory(read_options(part.options, options))
     plain = RunSettings(
         planner=name,
         agents=asked.agents,
@@ -134,15 +134,15 @@ def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
         memory=(MemoryKind.FULL if full else MemoryKind.RAYS).value,
         options=options,
     )
-    if not part.needs_model:
+    if not part.needs.model:
         yield Contestant(name, plain)
-    if part.tells_replies:
+    if part.asks.tells_replies:
         for model, errs in _privileged().items():
             own = _own(errs.options, asked.options)
             for rate in asked.fault_rates:
                 given = {"model": model, "model_options": {**own, _FAULTS: rate}}
                 yield Contestant(f"{name}-{model}-{rate:g}", _with(plain, given))
-    if part.needs_model or part.takes_model:
+    if part.needs.model or part.asks.model:
         for model in asked.models:
             kind = model_part(model)
             given = {

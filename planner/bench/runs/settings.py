@@ -149,14 +149,13 @@ class RunSettings(FileModel):
             PlannerError: with the setting and the reason.
         """
         part, full = self.part, self.knows_all
-        if part.needs_model and not self.model:
+        if part.needs.model and not self.model:
             raise PlannerError(needs_model(self.planner))
-        if self.model and not (part.needs_model or part.takes_model):
+        if self.model and not (part.needs.model or part.asks.model):
             raise PlannerError(f"the planner {self.planner} uses no model; leave out --model")
-        needs_full = part.needs_full_memory or part.full_memory_for(self.options)
-        if needs_full and not full:
+        if part.needs_full_memory(self.options) and not full:
             raise PlannerError(f"the planner {self.planner} needs full knowledge: --memory full")
-        if part.reads_changes and full:
+        if part.reads.changes and full:
             raise PlannerError(
                 f"the planner {self.planner} is told what changes in the memory, which "
                 "--memory full has not"
@@ -261,7 +260,7 @@ class RunSettings(FileModel):
 
     @property
     def _planner_looks(self) -> bool:
-        return self.part.wants_pictures(self.options)
+        return self.part.reads_pictures(self.options)
 
     @property
     def _needs_pictures(self) -> bool:
@@ -279,7 +278,7 @@ class RunSettings(FileModel):
             self._privilege,
             self.memory_source,
         )
-        if self.part.needs_goal and not self.part.needs_model:
+        if self.part.needs.goal and not self.part.needs.model:
             axes = replace(
                 axes,
                 control=Control.CENTRALIZED,

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from planner.models.replies.turn import Naming
 from planner.parts.option import Option
-from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 from planner.planning.planner_model import MemorySource
 
@@ -47,11 +47,9 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "react": PlannerPart(
         summary="EPM's planner: a language model that is told what changes in the memory",
         make=_make_react,
-        needs_model=True,
-        tells_replies=True,
-        reads_changes=True,
-        naming=Naming.NUMBERS,
-        bare_replies=True,
+        needs=Needs(model=True),
+        reads=Reads(changes=True, naming=Naming.NUMBERS),
+        asks=Asks(tells_replies=True, bare_replies=True),
         options=(
             Option(
                 "whole_list",
@@ -63,7 +61,7 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "open_loop": PlannerPart(
         summary="DynaMem's in EPM: a model plans picks and places once, without feedback",
         make=_make_open_loop,
-        needs_model=True,
-        tells_replies=True,
+        needs=Needs(model=True),
+        asks=Asks(tells_replies=True),
     ),
 }

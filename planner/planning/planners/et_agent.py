@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from planner.planning.et_agent.ranker import ET_OPTIONS, knows_everything
-from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
 
 
@@ -17,9 +17,8 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "et_agent": PlannerPart(
         summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
         make=_make,
-        takes_model=True,
-        tells_replies=True,
-        full_memory_for=knows_everything,
+        needs=Needs(full_memory=knows_everything),
+        asks=Asks(model=True, tells_replies=True),
         options=ET_OPTIONS,
     ),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from planner.planning.helper.options import HELPER_OPTIONS, RETRIEVAL_OPTIONS, wants_pictures
-from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 
 
@@ -23,16 +23,15 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "helper": PlannerPart(
         summary="HELPER: a program from a dialogue, by a model shown similar ones; one robot",
         make=_make_helper,
-        needs_model=True,
-        tells_replies=True,
-        asks=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True, person=True),
         options=HELPER_OPTIONS,
     ),
     "helper_retrieval": PlannerPart(
         summary="HELPER without a model: the nearest remembered program, rebound to the request",
         make=_make_helper_retrieval,
-        asks=True,
+        asks=Asks(person=True),
         options=RETRIEVAL_OPTIONS,
     ),
 }

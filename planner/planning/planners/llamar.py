@@ -11,7 +11,7 @@ from planner.planning.llamar.state import (
     reads_goal,
     wants_pictures,
 )
-from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 from planner.world.primitive import PrimitiveName
 
@@ -60,68 +60,68 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "llamar": PlannerPart(
         summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
         make=_make_llamar,
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=wants_pictures,
-        reads_goal=reads_goal,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures, goal=reads_goal),
+        asks=Asks(tells_replies=True),
         options=LLAMAR_OPTIONS,
     ),
     "llamar_act": PlannerPart(
         summary="LLaMAR's baseline Act: one call a joint step, actions without reasoning",
         make=partial(_make_acting, "act"),
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True),
         options=TEAM_OPTIONS,
     ),
     "llamar_cot": PlannerPart(
         summary="LLaMAR's baseline CoT: one call a joint step, all reasoning before the actions",
         make=partial(_make_acting, "cot"),
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True),
         options=TEAM_OPTIONS,
     ),
     "llamar_react": PlannerPart(
         summary="LLaMAR's baseline ReAct: one call a joint step, a thought before the actions",
         make=partial(_make_acting, "react"),
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True),
         options=TEAM_OPTIONS,
     ),
     "llamar_coela": PlannerPart(
         summary="LLaMAR's baseline CoELA: a model for each agent, messages, choices from a list",
         make=_make_llamar_coela,
-        needs_model=True,
-        tells_replies=True,
-        talks=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True, team=True),
         options=COELA_OPTIONS,
     ),
     "llamar_smart_llm": PlannerPart(
         summary="LLaMAR's baseline SmartLLM: a program of functions and threads, written once",
         make=_make_llamar_smart_llm,
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=wants_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=wants_pictures),
+        asks=Asks(tells_replies=True),
         options=EXACT_OPTIONS,
     ),
     "rescue_rules": PlannerPart(
         summary="the reference of the rescue world: puts out fires, carries people; no model",
         make=_make_rescue_rules,
-        needs_goal=True,
-        needs_primitives=frozenset(
-            {
-                PrimitiveName.SCOUT,
-                PrimitiveName.TAKE_SAND,
-                PrimitiveName.TAKE_WATER,
-                PrimitiveName.USE_SAND,
-                PrimitiveName.USE_WATER,
-                PrimitiveName.DISCARD_SUPPLIES,
-                PrimitiveName.CARRY,
-                PrimitiveName.DROP_OFF,
-            }
+        needs=Needs(
+            goal=True,
+            primitives=frozenset(
+                {
+                    PrimitiveName.SCOUT,
+                    PrimitiveName.TAKE_SAND,
+                    PrimitiveName.TAKE_WATER,
+                    PrimitiveName.USE_SAND,
+                    PrimitiveName.USE_WATER,
+                    PrimitiveName.DISCARD_SUPPLIES,
+                    PrimitiveName.CARRY,
+                    PrimitiveName.DROP_OFF,
+                }
+            ),
         ),
     ),
 }

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from planner.models.replies.turn import Naming
 from planner.parts.option import Option
-from planner.planning.part import PlannerPart, PlannerRequest
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 
 
@@ -54,20 +54,18 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "expert": PlannerPart(
         summary="reads the episode's structured goal; no model",
         make=_make_expert,
-        needs_goal=True,
+        needs=Needs(goal=True),
         for_text="words",
     ),
     "heuristic_expert": PlannerPart(
         summary="PARTNR's privileged baseline: plans everything before the first step; no model",
         make=_make_heuristic_expert,
-        needs_goal=True,
-        needs_full_memory=True,
+        needs=Needs(goal=True, full_memory=True),
     ),
     "learned": PlannerPart(
         summary="a small trained network that reads the words and the memory's changes; no server",
         make=_make_learned,
-        reads_changes=True,
-        naming=Naming.NUMBERS,
+        reads=Reads(changes=True, naming=Naming.NUMBERS),
         options=(
             Option(
                 "learned_model",
@@ -87,7 +85,6 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "words": PlannerPart(
         summary="reads plain English, asks what is unclear, needs no structured goal",
         make=_make_words,
-        takes_model=True,
-        asks=True,
+        asks=Asks(model=True, person=True),
     ),
 }

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from planner.parts.option import Option
-from planner.planning.part import PlannerPart, PlannerRequest, always_pictures
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 from planner.planning.planner_model import Control, MemorySource
 from planner.world.errors import PlannerError
@@ -85,27 +85,26 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "partnr_react": PlannerPart(
         summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
         make=_make_partnr,
-        needs_model=True,
-        tells_replies=True,
+        needs=Needs(model=True),
+        asks=Asks(tells_replies=True),
     ),
     "partnr_summary": PlannerPart(
         summary="PARTNR's ReAct planner with a summary of the memory",
         make=partial(_make_partnr, source=MemorySource.SUMMARY),
-        needs_model=True,
-        tells_replies=True,
+        needs=Needs(model=True),
+        asks=Asks(tells_replies=True),
     ),
     "partnr_tools": PlannerPart(
         summary="PARTNR's ReAct planner that asks the memory with tools",
         make=partial(_make_partnr, source=MemorySource.TOOLS),
-        needs_model=True,
-        tells_replies=True,
+        needs=Needs(model=True),
+        asks=Asks(tells_replies=True),
     ),
     "partnr_rag": PlannerPart(
         summary="PARTNR's ReAct planner with an example from solved tasks",
         make=_make_partnr_rag,
-        needs_model=True,
-        tells_replies=True,
-        needs_options=("traces",),
+        needs=Needs(model=True, options=("traces",)),
+        asks=Asks(tells_replies=True),
         options=(
             Option("traces", "", "file: store of solved tasks, for partnr_rag", is_path=True),
             Option(
@@ -119,22 +118,21 @@ PLANNERS: Mapping[str, PlannerPart] = {
     "partnr_finetuned": PlannerPart(
         summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
         make=_make_partnr_finetuned,
-        needs_model=True,
-        tells_replies=True,
-        bare_replies=True,
+        needs=Needs(model=True),
+        asks=Asks(tells_replies=True, bare_replies=True),
     ),
     "partnr_captioned": PlannerPart(
         summary="PARTNR's ReAct planner with a summary and a description of its camera's picture",
         make=partial(_make_captioned, MemorySource.SUMMARY),
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=always_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=True),
+        asks=Asks(tells_replies=True),
     ),
     "partnr_views": PlannerPart(
         summary="PARTNR's ReAct planner with descriptions of its camera's pictures, no summary",
         make=partial(_make_captioned, MemorySource.CAPTIONS),
-        needs_model=True,
-        tells_replies=True,
-        wants_pictures=always_pictures,
+        needs=Needs(model=True),
+        reads=Reads(pictures=True),
+        asks=Asks(tells_replies=True),
     ),
 }

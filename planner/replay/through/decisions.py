@@ -424,7 +424,7 @@ def rendered_turn(
     if team and len(context.task.agents) > 1:
         # Of a planner that decides for all at once, whatever its axes say.
         return [(context.idle, team)]
-    if choice.axes.control is Control.CENTRALIZED and not choice.part.bare_replies:
+    if choice.axes.control is Control.CENTRALIZED and not choice.part.asks.bare_replies:
         said = own.get(context.task.agents) or [_team_turn(context, recorded)]
         return [(context.idle, said)]
     return [
@@ -434,8 +434,8 @@ def rendered_turn(
 
 
 def _own_turn(choice: PlannerChoice, call: SkillCall, belief: Belief) -> str:
-    text = str(_named(call, belief, choice.part.naming))
-    return text if choice.part.bare_replies else f"{THOUGHT}\n{text}"
+    text = str(_named(call, belief, choice.part.reads.naming))
+    return text if choice.part.asks.bare_replies else f"{THOUGHT}\n{text}"
 
 
 def _team_turn(context: Context, recorded: RecordedDecision) -> str:

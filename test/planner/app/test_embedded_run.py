@@ -89,8 +89,8 @@ class Forgetful(GraphBackend):
 NEED_GOAL = [
     name
     for name, part in PLANNERS.usable().items()
-    if part.needs_goal
-    and part.needs_primitives.issubset(default_bodies()[AgentKind.ROBOT].primitives)
+    if part.needs.goal
+    and part.needs.primitives.issubset(default_bodies()[AgentKind.ROBOT].primitives)
 ]
 
 

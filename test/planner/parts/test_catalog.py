@@ -18,11 +18,16 @@ PLANNER = PlannerPart(summary="waits", make=lambda request: None)
 NEWER = PlannerPart(summary="waits", make=lambda request: None, interface=99)
 NO_PART = "waits"
 """
+# As the interface of version 1 had it.
+FLAT = """
+from planner.planning.part import PlannerPart
+PLANNER = PlannerPart(summary="waits", make=lambda request: None, needs_model=True)
+"""
 
 
 def catalog() -> Catalog[PlannerPart]:
     return Catalog(
-        "planner", "planner.planning.planners", "PLANNERS", "planner.planning.part:PlannerPart", 1
+        "planner", "planner.planning.planners", "PLANNERS", "planner.planning.part:PlannerPart", 2
     )
 
 
@@ -74,7 +79,8 @@ PART = JudgePart(summary="as strict", make=StrictJudge)
 RULES = """
 from planner.evaluation.subtasks import SubtaskRules
 from planner.world.episode import Act
-PART = SubtaskRules(summary="a nap is a walk", acts={"Nap": Act.NAVIGATE})
+ACTS = {"Nap": Act.NAVIGATE}
+PART = SubtaskRules(summary="a nap is a walk", acts=ACTS, done=lambda trace, items: {})
 """
 
 
@@ -113,7 +119,8 @@ def test_a_kind_that_is_entry_points_only_has_parts_of_others_beside_ours(
         ("import torch_of_nobody", "PLANNER", "No module named 'torch_of_nobody'; fix"),
         (GOOD, "ABSENT", "has no attribute 'ABSENT'; fix or uninstall the package"),
         (GOOD, "NO_PART", "expected a PlannerPart, got str; fix its entry point"),
-        (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 1"),
+        (FLAT, "PLANNER", "unexpected keyword argument 'needs_model'; fix or uninstall"),
+        (GOOD, "NEWER", "written for version 99 of the planner interface, this is version 2"),
     ],
 )
 def test_a_broken_part_is_one_line_that_names_its_package_and_all_else_continues(

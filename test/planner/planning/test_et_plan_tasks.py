@@ -65,7 +65,7 @@ def played(
     all_known: bool = False,
 ) -> RunResult:
     episode, house = made(category)
-    teacher = Teacher(Skill()) if PlannerChoice(name).part.needs_model else None
+    teacher = Teacher(Skill()) if PlannerChoice(name).part.needs.model else None
     return prepare_run(
         backend or GraphBackend(),
         house,

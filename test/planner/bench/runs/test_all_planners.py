@@ -21,7 +21,7 @@ from planner.bench.runs.rows import ROWS_NAME, Fault, RowError, newest_rows
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.cli import main
 from planner.evaluation.statistics import wilson
-from planner.planning.part import PLANNERS
+from planner.planning.part import PLANNERS, Asks
 from planner.world.errors import PlannerError
 
 ONE = ["bench", "table", "all", "--episodes-of", "desk_tidy_0", "--quiet"]
@@ -65,7 +65,7 @@ def test_a_planner_whose_right_replies_are_unknown_runs_with_no_teacher(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """It is told what it needs, and runs with a model that is named."""
-    silent = replace(PLANNERS.get("react"), tells_replies=False)
+    silent = replace(PLANNERS.get("react"), asks=Asks(bare_replies=True))
     usable = {**PLANNERS.usable(), "react": silent}
     monkeypatch.setattr(PLANNERS, "usable", lambda: usable)
     asked = Asked(planners=("react", "expert"))
