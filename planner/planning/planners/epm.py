@@ -1,6 +1,5 @@
 """EPM's planner, and the open-loop planner that DynaMem's memory is shown with."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from planner.models.replies.turn import Naming
@@ -43,25 +42,24 @@ def _make_open_loop(request: PlannerRequest) -> Planner:
     return OpenLoop(request.task, caller)
 
 
-PLANNERS: Mapping[str, PlannerPart] = {
-    "react": PlannerPart(
-        summary="EPM's planner: a language model that is told what changes in the memory",
-        make=_make_react,
-        needs=Needs(model=True),
-        reads=Reads(changes=True, naming=Naming.NUMBERS),
-        asks=Asks(tells_replies=True, bare_replies=True),
-        options=(
-            Option(
-                "whole_list",
-                False,
-                "whether each turn has all entities instead of what has changed",
-            ),
+REACT = PlannerPart(
+    summary="EPM's planner: a language model that is told what changes in the memory",
+    make=_make_react,
+    needs=Needs(model=True),
+    reads=Reads(changes=True, naming=Naming.NUMBERS),
+    asks=Asks(tells_replies=True, bare_replies=True),
+    options=(
+        Option(
+            "whole_list",
+            False,
+            "whether each turn has all entities instead of what has changed",
         ),
     ),
-    "open_loop": PlannerPart(
-        summary="DynaMem's in EPM: a model plans picks and places once, without feedback",
-        make=_make_open_loop,
-        needs=Needs(model=True),
-        asks=Asks(tells_replies=True),
-    ),
-}
+)
+
+OPEN_LOOP = PlannerPart(
+    summary="DynaMem's in EPM: a model plans picks and places once, without feedback",
+    make=_make_open_loop,
+    needs=Needs(model=True),
+    asks=Asks(tells_replies=True),
+)

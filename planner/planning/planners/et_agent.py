@@ -1,7 +1,5 @@
 """ET-Plan-Bench's agent."""
 
-from collections.abc import Mapping
-
 from planner.planning.et_agent.ranker import ET_OPTIONS, knows_everything
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest
 from planner.planning.planner import Planner
@@ -13,12 +11,10 @@ def _make(request: PlannerRequest) -> Planner:
     return make_et_agent(request)
 
 
-PLANNERS: Mapping[str, PlannerPart] = {
-    "et_agent": PlannerPart(
-        summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
-        make=_make,
-        needs=Needs(full_memory=knows_everything),
-        asks=Asks(model=True, tells_replies=True),
-        options=ET_OPTIONS,
-    ),
-}
+ET_AGENT = PlannerPart(
+    summary="ET-Plan-Bench: ranks rooms, looks round, tries furniture; one robot",
+    make=_make,
+    needs=Needs(full_memory=knows_everything),
+    asks=Asks(model=True, tells_replies=True),
+    options=ET_OPTIONS,
+)

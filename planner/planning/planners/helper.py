@@ -1,7 +1,5 @@
 """HELPER's planners."""
 
-from collections.abc import Mapping
-
 from planner.planning.helper.options import HELPER_OPTIONS, RETRIEVAL_OPTIONS, wants_pictures
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
@@ -19,19 +17,18 @@ def _make_helper_retrieval(request: PlannerRequest) -> Planner:
     return make_retrieval(request)
 
 
-PLANNERS: Mapping[str, PlannerPart] = {
-    "helper": PlannerPart(
-        summary="HELPER: a program from a dialogue, by a model shown similar ones; one robot",
-        make=_make_helper,
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True, person=True),
-        options=HELPER_OPTIONS,
-    ),
-    "helper_retrieval": PlannerPart(
-        summary="HELPER without a model: the nearest remembered program, rebound to the request",
-        make=_make_helper_retrieval,
-        asks=Asks(person=True),
-        options=RETRIEVAL_OPTIONS,
-    ),
-}
+HELPER = PlannerPart(
+    summary="HELPER: a program from a dialogue, by a model shown similar ones; one robot",
+    make=_make_helper,
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True, person=True),
+    options=HELPER_OPTIONS,
+)
+
+HELPER_RETRIEVAL = PlannerPart(
+    summary="HELPER without a model: the nearest remembered program, rebound to the request",
+    make=_make_helper_retrieval,
+    asks=Asks(person=True),
+    options=RETRIEVAL_OPTIONS,
+)

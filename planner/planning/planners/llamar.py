@@ -1,6 +1,5 @@
 """LLaMAR and its baselines, and the rules for its rescue grid."""
 
-from collections.abc import Mapping
 from functools import partial
 
 from planner.planning.llamar.state import (
@@ -56,72 +55,76 @@ def _make_rescue_rules(request: PlannerRequest) -> Planner:
     return RescueRules(request.task)
 
 
-PLANNERS: Mapping[str, PlannerPart] = {
-    "llamar": PlannerPart(
-        summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
-        make=_make_llamar,
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures, goal=reads_goal),
-        asks=Asks(tells_replies=True),
-        options=LLAMAR_OPTIONS,
-    ),
-    "llamar_act": PlannerPart(
-        summary="LLaMAR's baseline Act: one call a joint step, actions without reasoning",
-        make=partial(_make_acting, "act"),
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True),
-        options=TEAM_OPTIONS,
-    ),
-    "llamar_cot": PlannerPart(
-        summary="LLaMAR's baseline CoT: one call a joint step, all reasoning before the actions",
-        make=partial(_make_acting, "cot"),
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True),
-        options=TEAM_OPTIONS,
-    ),
-    "llamar_react": PlannerPart(
-        summary="LLaMAR's baseline ReAct: one call a joint step, a thought before the actions",
-        make=partial(_make_acting, "react"),
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True),
-        options=TEAM_OPTIONS,
-    ),
-    "llamar_coela": PlannerPart(
-        summary="LLaMAR's baseline CoELA: a model for each agent, messages, choices from a list",
-        make=_make_llamar_coela,
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True, team=True),
-        options=COELA_OPTIONS,
-    ),
-    "llamar_smart_llm": PlannerPart(
-        summary="LLaMAR's baseline SmartLLM: a program of functions and threads, written once",
-        make=_make_llamar_smart_llm,
-        needs=Needs(model=True),
-        reads=Reads(pictures=wants_pictures),
-        asks=Asks(tells_replies=True),
-        options=EXACT_OPTIONS,
-    ),
-    "rescue_rules": PlannerPart(
-        summary="the reference of the rescue world: puts out fires, carries people; no model",
-        make=_make_rescue_rules,
-        needs=Needs(
-            goal=True,
-            primitives=frozenset(
-                {
-                    PrimitiveName.SCOUT,
-                    PrimitiveName.TAKE_SAND,
-                    PrimitiveName.TAKE_WATER,
-                    PrimitiveName.USE_SAND,
-                    PrimitiveName.USE_WATER,
-                    PrimitiveName.DISCARD_SUPPLIES,
-                    PrimitiveName.CARRY,
-                    PrimitiveName.DROP_OFF,
-                }
-            ),
+LLAMAR = PlannerPart(
+    summary="LLaMAR: Planner, Actor, Corrector and Verifier for a team, in joint steps",
+    make=_make_llamar,
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures, goal=reads_goal),
+    asks=Asks(tells_replies=True),
+    options=LLAMAR_OPTIONS,
+)
+
+LLAMAR_ACT = PlannerPart(
+    summary="LLaMAR's baseline Act: one call a joint step, actions without reasoning",
+    make=partial(_make_acting, "act"),
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True),
+    options=TEAM_OPTIONS,
+)
+
+LLAMAR_COT = PlannerPart(
+    summary="LLaMAR's baseline CoT: one call a joint step, all reasoning before the actions",
+    make=partial(_make_acting, "cot"),
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True),
+    options=TEAM_OPTIONS,
+)
+
+LLAMAR_REACT = PlannerPart(
+    summary="LLaMAR's baseline ReAct: one call a joint step, a thought before the actions",
+    make=partial(_make_acting, "react"),
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True),
+    options=TEAM_OPTIONS,
+)
+
+LLAMAR_COELA = PlannerPart(
+    summary="LLaMAR's baseline CoELA: a model for each agent, messages, choices from a list",
+    make=_make_llamar_coela,
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True, team=True),
+    options=COELA_OPTIONS,
+)
+
+LLAMAR_SMART_LLM = PlannerPart(
+    summary="LLaMAR's baseline SmartLLM: a program of functions and threads, written once",
+    make=_make_llamar_smart_llm,
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True),
+    options=EXACT_OPTIONS,
+)
+
+RESCUE_RULES = PlannerPart(
+    summary="the reference of the rescue world: puts out fires, carries people; no model",
+    make=_make_rescue_rules,
+    needs=Needs(
+        goal=True,
+        primitives=frozenset(
+            {
+                PrimitiveName.SCOUT,
+                PrimitiveName.TAKE_SAND,
+                PrimitiveName.TAKE_WATER,
+                PrimitiveName.USE_SAND,
+                PrimitiveName.USE_WATER,
+                PrimitiveName.DISCARD_SUPPLIES,
+                PrimitiveName.CARRY,
+                PrimitiveName.DROP_OFF,
+            }
         ),
     ),
-}
+)

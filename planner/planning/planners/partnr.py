@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
@@ -81,58 +80,62 @@ def _make_captioned(source: MemorySource, request: PlannerRequest) -> Planner:
     return PartnrCaptioned(request, source)
 
 
-PLANNERS: Mapping[str, PlannerPart] = {
-    "partnr_react": PlannerPart(
-        summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
-        make=_make_partnr,
-        needs=Needs(model=True),
-        asks=Asks(tells_replies=True),
-    ),
-    "partnr_summary": PlannerPart(
-        summary="PARTNR's ReAct planner with a summary of the memory",
-        make=partial(_make_partnr, source=MemorySource.SUMMARY),
-        needs=Needs(model=True),
-        asks=Asks(tells_replies=True),
-    ),
-    "partnr_tools": PlannerPart(
-        summary="PARTNR's ReAct planner that asks the memory with tools",
-        make=partial(_make_partnr, source=MemorySource.TOOLS),
-        needs=Needs(model=True),
-        asks=Asks(tells_replies=True),
-    ),
-    "partnr_rag": PlannerPart(
-        summary="PARTNR's ReAct planner with an example from solved tasks",
-        make=_make_partnr_rag,
-        needs=Needs(model=True, options=("traces",)),
-        asks=Asks(tells_replies=True),
-        options=(
-            Option("traces", "", "file: store of solved tasks, for partnr_rag", is_path=True),
-            Option(
-                "encoder",
-                "",
-                "folder of a sentence transformer that finds them; empty = words are compared",
-                is_path=True,
-            ),
+PARTNR_REACT = PlannerPart(
+    summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
+    make=_make_partnr,
+    needs=Needs(model=True),
+    asks=Asks(tells_replies=True),
+)
+
+PARTNR_SUMMARY = PlannerPart(
+    summary="PARTNR's ReAct planner with a summary of the memory",
+    make=partial(_make_partnr, source=MemorySource.SUMMARY),
+    needs=Needs(model=True),
+    asks=Asks(tells_replies=True),
+)
+
+PARTNR_TOOLS = PlannerPart(
+    summary="PARTNR's ReAct planner that asks the memory with tools",
+    make=partial(_make_partnr, source=MemorySource.TOOLS),
+    needs=Needs(model=True),
+    asks=Asks(tells_replies=True),
+)
+
+PARTNR_RAG = PlannerPart(
+    summary="PARTNR's ReAct planner with an example from solved tasks",
+    make=_make_partnr_rag,
+    needs=Needs(model=True, options=("traces",)),
+    asks=Asks(tells_replies=True),
+    options=(
+        Option("traces", "", "file: store of solved tasks, for partnr_rag", is_path=True),
+        Option(
+            "encoder",
+            "",
+            "folder of a sentence transformer that finds them; empty = words are compared",
+            is_path=True,
         ),
     ),
-    "partnr_finetuned": PlannerPart(
-        summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
-        make=_make_partnr_finetuned,
-        needs=Needs(model=True),
-        asks=Asks(tells_replies=True, bare_replies=True),
-    ),
-    "partnr_captioned": PlannerPart(
-        summary="PARTNR's ReAct planner with a summary and a description of its camera's picture",
-        make=partial(_make_captioned, MemorySource.SUMMARY),
-        needs=Needs(model=True),
-        reads=Reads(pictures=True),
-        asks=Asks(tells_replies=True),
-    ),
-    "partnr_views": PlannerPart(
-        summary="PARTNR's ReAct planner with descriptions of its camera's pictures, no summary",
-        make=partial(_make_captioned, MemorySource.CAPTIONS),
-        needs=Needs(model=True),
-        reads=Reads(pictures=True),
-        asks=Asks(tells_replies=True),
-    ),
-}
+)
+
+PARTNR_FINETUNED = PlannerPart(
+    summary="PARTNR's planner for a model trained on traces: the adapter's name is the model",
+    make=_make_partnr_finetuned,
+    needs=Needs(model=True),
+    asks=Asks(tells_replies=True, bare_replies=True),
+)
+
+PARTNR_CAPTIONED = PlannerPart(
+    summary="PARTNR's ReAct planner with a summary and a description of its camera's picture",
+    make=partial(_make_captioned, MemorySource.SUMMARY),
+    needs=Needs(model=True),
+    reads=Reads(pictures=True),
+    asks=Asks(tells_replies=True),
+)
+
+PARTNR_VIEWS = PlannerPart(
+    summary="PARTNR's ReAct planner with descriptions of its camera's pictures, no summary",
+    make=partial(_make_captioned, MemorySource.CAPTIONS),
+    needs=Needs(model=True),
+    reads=Reads(pictures=True),
+    asks=Asks(tells_replies=True),
+)
