@@ -146,14 +146,16 @@ def test_all_folders_together_keep_their_budget() -> None:
     assert lines_in("planner") + lines_in("sim_bridge") <= int(total.replace(",", ""))
 
 
-# A table of a paper's mechanisms: files, each with names if there is something to point at.
-PAPERS = ("partnr",)
+# The papers' pages, each with a table of mechanisms: files, with names if there is something to
+# point at.
+PAPERS = {
+    page.stem: page.read_text(encoding="utf-8")
+    for page in sorted((ROOT / "docs" / "papers").glob("*.md"))
+}
 MECHANISMS = [
     (paper, path, names)
-    for paper in PAPERS
-    for row in re.findall(
-        r"^\| .* \| (`.*`) \|$", (ROOT / "docs" / f"{paper}.md").read_text("utf-8"), re.MULTILINE
-    )
+    for paper, page in PAPERS.items()
+    for row in re.findall(r"^\| .* \| (`.*`) \|$", page, re.MULTILINE)
     for path, names in re.findall(r"`([\w/]+\.py)`(?:: ((?:`\w+`(?:, )?)+))?", row)
 ]
 # Of the tour: a stop is (path, what is to be looked at there), each hunt's answer a list of stops.
@@ -220,7 +222,7 @@ def test_no_modules_import_one_another_not_even_for_their_types() -> None:
 
 @pytest.mark.parametrize("paper", PAPERS)
 def test_a_papers_page_has_its_mechanisms_figures_and_what_was_not_done(paper: str) -> None:
-    page = (ROOT / "docs" / f"{paper}.md").read_text(encoding="utf-8")
+    page = PAPERS[paper]
     headings = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert headings == ["Where each mechanism is", "Its figures and ours", "Not done"]
     assert f"$ planner bench table {paper} " in page
