@@ -159,15 +159,6 @@ TRAINING: Mapping[str, str] = {
         "test/planner/bench/runs/test_teach_tables.py"
         "::test_a_run_with_true_masks_and_estimated_depth_has_its_row"
     ),
-    "planner bench partnr_val --planner heuristic_expert --memory full --agents 2 --episodes 20 "
-    "--out B": "test/planner/bench/runs/test_solved.py::test_a_store_is_filled_from_a_run_once",
-    "planner bench partnr_val --planner partnr_react --model teacher --control decentralized "
-    "--agents 2 --episodes 20 --out E": (
-        "test/planner/planning/test_right_calls.py::test_some_faults_cost_calls_but_not_the_task"
-    ),
-    "planner bench table partnr B E": (
-        "test/planner/bench/runs/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"
-    ),
     "planner bench partnr_val --planner partnr_views --model roles:MODELS --agents 2 "
     "--episodes 100 --out RUN": (
         "test/planner/bench/runs/test_claims.py"

@@ -7,8 +7,8 @@ For a new one do the first of these that fits:
    prints. Capitals of the page such as FILE are replaced by what `fills` gives.
 2. It is `planner up|demo ...`, `make ...` or `ros2 ...`: nothing, as its arguments are checked
    here, and integration/test_documented_commands.py runs every `ros2` line among real nodes.
-3. Anything else: add a line to ELSEWHERE, or to documented_et_plan.py, documented_recordings.py or
-   documented_training.py, that names the test which runs the same code.
+3. Anything else: add a line to ELSEWHERE, or to documented_et_plan.py, documented_papers.py,
+   documented_recordings.py or documented_training.py, that names the test which runs the same code.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from pathlib import Path
 import pytest
 from documented import ROOT, SHOWN
 from documented_et_plan import ET_PLAN
+from documented_papers import PAPERS
 from documented_recordings import RECORDINGS, TUTORIALS
 from documented_training import TRAINING
 
@@ -208,6 +209,7 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     **TRAINING,
     **ET_PLAN,
+    **PAPERS,
     "planner up planner:=none memory:=vlm memory_model:=epm memory_url:=http://127.0.0.1:8000/v1": (
         "test/integration/test_memory.py::test_a_model_behind_a_server_makes_the_edits"
     ),

@@ -1,0 +1,26 @@
+"""Documented commands of the papers' pages, with the tests that run the same code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TEAM = "planner bench llamar --planner {} --model teacher --agents 2 --fault-rate 0.35 "
+LLAMAR_RUNS = "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
+PAPERS: Mapping[str, str] = {
+    "planner bench partnr_val --planner heuristic_expert --memory full --agents 2 --episodes 20 "
+    "--out B": "test/planner/bench/runs/test_solved.py::test_a_store_is_filled_from_a_run_once",
+    "planner bench partnr_val --planner partnr_react --model teacher --control decentralized "
+    "--agents 2 --episodes 20 --out E": (
+        "test/planner/planning/test_right_calls.py::test_some_faults_cost_calls_but_not_the_task"
+    ),
+    "planner bench table partnr B E": (
+        "test/planner/bench/runs/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"
+    ),
+    TEAM.format("llamar")
+    + "--confirm-empty-with-planner true --confirm-done-with-subtasks true --out L": LLAMAR_RUNS,
+    TEAM.format("llamar_act") + "--out A": LLAMAR_RUNS,
+    "planner bench table llamar L A": (
+        "test/planner/bench/runs/test_llamar_tables.py"
+        "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
+    ),
+}
