@@ -23,4 +23,11 @@ PAPERS: Mapping[str, str] = {
         "test/planner/bench/runs/test_llamar_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
+    "planner bench TASKS --planner et_agent --ranker random --backend graph --out RANDOM": (
+        "test/planner/planning/test_et_plan_tasks.py::test_a_generated_task_is_done"
+    ),
+    "planner bench table et-plan RUN RANDOM": (
+        "test/planner/bench/runs/test_et_plan_tables.py"
+        "::test_a_run_stands_below_the_rows_of_its_tasks"
+    ),
 }
