@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+OPEN_LOOP = (
+    "planner bench heldout --planner open_loop --model teacher:flawless --agents 1 "
+    "--memory voxels-plain --episodes 10 --out DYNAMEM"
+)
 TEAM = "planner bench llamar --planner {} --model teacher --agents 2 --fault-rate 0.35 "
 LLAMAR_RUNS = "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
 PAPERS: Mapping[str, str] = {
@@ -15,6 +19,17 @@ PAPERS: Mapping[str, str] = {
     ),
     "planner bench table partnr B E": (
         "test/planner/bench/runs/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"
+    ),
+    "planner bench table all --planner learned --planner react --fault-rate 0 --count 40 "
+    "--seed 1 --out ALL": (
+        "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
+    ),
+    OPEN_LOOP: (
+        "test/planner/planning/test_open_loop.py"
+        "::test_what_is_unknown_is_searched_in_each_room_and_left_with_its_place"
+    ),
+    "planner bench table epm DYNAMEM --as hd_gt=ALL/learned --as pp_gt=ALL/react-teacher-0": (
+        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),
     TEAM.format("llamar")
     + "--confirm-empty-with-planner true --confirm-done-with-subtasks true --out L": LLAMAR_RUNS,
