@@ -9,6 +9,7 @@ OPEN_LOOP = (
     "--memory voxels-plain --episodes 10 --out DYNAMEM"
 )
 TEAM = "planner bench llamar --planner {} --model teacher --agents 2 --fault-rate 0.35 "
+DIALOGUES = "planner bench teach --planner helper --model teacher --fault-rate 0.35 "
 LLAMAR_RUNS = "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
 PAPERS: Mapping[str, str] = {
     "planner bench partnr_val --planner heuristic_expert --memory full --agents 2 --episodes 20 "
@@ -37,6 +38,13 @@ PAPERS: Mapping[str, str] = {
     "planner bench table llamar L A": (
         "test/planner/bench/runs/test_llamar_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
+    ),
+    **dict.fromkeys(
+        (f"{DIALOGUES}--out RUN", f"{DIALOGUES}--rectifier false --out NO_RECTIFIER"),
+        "test/planner/planning/helper/test_run.py::test_a_dialogue_is_carried_out",
+    ),
+    "planner bench table helper RUN NO_RECTIFIER": (
+        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
     ),
     "planner bench TASKS --planner et_agent --ranker random --backend graph --out RANDOM": (
         "test/planner/planning/test_et_plan_tasks.py::test_a_generated_task_is_done"
