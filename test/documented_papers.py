@@ -1,4 +1,4 @@
-"""Documented commands of the papers' pages, with the tests that run the same code."""
+"""Documented commands of the papers' tables, with the tests that run the same code."""
 
 from __future__ import annotations
 
@@ -52,5 +52,15 @@ PAPERS: Mapping[str, str] = {
     "planner bench table et-plan RUN RANDOM": (
         "test/planner/bench/runs/test_et_plan_tables.py"
         "::test_a_run_stands_below_the_rows_of_its_tasks"
+    ),
+    "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
+        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
+    ),
+    "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
+        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
+    ),
+    "planner bench table llamar RUN_A RUN_B --as oracle_verifier=RUN_C": (
+        "test/planner/bench/runs/test_llamar_tables.py"
+        "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
 }

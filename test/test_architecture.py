@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from planner.bench.runs import table_cli
+
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 TOUR = (ROOT / "docs" / "tour.md").read_text(encoding="utf-8")
@@ -218,6 +220,10 @@ def test_no_modules_import_one_another_not_even_for_their_types() -> None:
     assert sum(map(len, graph.values())) > 1000
     # Raises CycleError, which names the modules.
     TopologicalSorter(graph).prepare()
+
+
+def test_every_paper_with_a_table_has_a_page() -> None:
+    assert sorted(PAPERS) == sorted(table_cli.PAPERS)
 
 
 @pytest.mark.parametrize("paper", PAPERS)

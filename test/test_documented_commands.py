@@ -234,16 +234,6 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench table all --count 100 --seed 1 --out DIR": (
         "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
     ),
-    "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
-        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
-    ),
-    "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
-        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
-    ),
-    "planner bench table llamar RUN_A RUN_B --as oracle_verifier=RUN_C": (
-        "test/planner/bench/runs/test_llamar_tables.py"
-        "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
-    ),
     "planner bench llamar --planner llamar --model NAME --model-url http://127.0.0.1:8000/v1 "
     "--agents 3 --episodes 48 --out RUN": (
         "test/planner/bench/runs/test_llamar_tables.py"
