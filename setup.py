@@ -17,6 +17,7 @@ from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 NAME = "planner"
+PACKAGES = ("papers", NAME, "sim_bridge")
 ROOT = Path(__file__).parent
 
 # An editable installation runs everything from this tree: copies of the configuration and
@@ -88,7 +89,7 @@ setup(
     license="Apache-2.0",
     # ... and because colcon evaluates setup.py and knows texts only, not parsed versions.
     python_requires=">=3.11,<3.14",
-    packages=find_packages(include=[NAME, f"{NAME}.*", "sim_bridge", "sim_bridge.*"]),
+    packages=find_packages(include=[f"{top}{inner}" for top in PACKAGES for inner in ("", ".*")]),
     package_data={
         "": ["py.typed", "*.pyi"],
         "planner.console.static": ["*.html", "*.js", "*.css", "*.svg"],

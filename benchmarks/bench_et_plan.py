@@ -13,9 +13,9 @@ from collections import Counter
 
 from machine import print_table
 
+from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
+from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.app.task_worlds import GraphTaskWorld, play_reference
-from planner.episodes.et_generation.categories import Category, HomeSplit, homes
-from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.world.episode import Episode
 
 ROWS = (

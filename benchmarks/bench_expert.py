@@ -18,9 +18,9 @@ from pathlib import Path
 
 from machine import print_table
 
+from papers.partnr.episodes.importing import import_instructions
 from planner.app.embedded_run import run_embedded
 from planner.app.run_options import RunOptions
-from planner.episodes.partnr.importing import import_instructions
 from planner.episodes.recipes.build import shipped_episodes
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.task import asked_state

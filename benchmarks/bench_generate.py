@@ -14,9 +14,9 @@ from collections import Counter
 
 from machine import print_table
 
+from papers.partnr.generation.generating import Order, generate
+from papers.partnr.generation.things import TaskType
 from planner.commands.episodes import solve_with_expert
-from planner.episodes.generation.generating import Order, generate
-from planner.episodes.generation.things import TaskType
 from planner.world.house_checks import load_house
 
 WANTED_A_MINUTE = 30

@@ -16,8 +16,8 @@ from pathlib import Path
 from graph_tasks import write_tasks
 from machine import print_table
 
-from planner.episodes.et_plan.file import EtTask, read_et_file
-from planner.episodes.et_plan.judged import graph_episode, script_lines
+from papers.et_plan_bench.published.file import EtTask, read_et_file
+from papers.et_plan_bench.published.judged import graph_episode, script_lines
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.task import Evaluation
 from planner.world.catalogue import default_catalogue

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.episodes.partnr.importing import import_instructions
+from papers.partnr.episodes.importing import import_instructions
 from planner.language.equivalence import Grade, grade
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret

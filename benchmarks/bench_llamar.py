@@ -15,11 +15,11 @@ import time
 
 from machine import print_table
 
+from papers.llamar.joint_planner import Asking
+from papers.llamar.llamar import LlamarOptions, make_llamar
+from papers.llamar.state import TEAM_NAMES
+from papers.llamar.translator import PlainTranslator
 from planner.models.chat import Completion, Request, Role
-from planner.planning.llamar.joint_planner import Asking
-from planner.planning.llamar.llamar import LlamarOptions, make_llamar
-from planner.planning.llamar.state import TEAM_NAMES
-from planner.planning.llamar.translator import PlainTranslator
 from planner.planning.planner import AgentResult, Context, Task
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode, Source

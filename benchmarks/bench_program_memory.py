@@ -17,9 +17,9 @@ from pathlib import Path
 
 from machine import print_table
 
-from planner.planning.helper.program_change import Rebound, rebind
-from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_store import ProgramRecord, RecordKind, write_records
+from papers.helper.program_change import Rebound, rebind
+from papers.helper.program_memory import ProgramMemory
+from papers.helper.program_store import ProgramRecord, RecordKind, write_records
 from planner.world.embedding import Embedder, load_encoder
 
 THINGS = ("mug", "book", "plate", "vase", "fork", "pillow", "pencil", "bowl", "spoon", "candle")

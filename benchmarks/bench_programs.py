@@ -16,9 +16,9 @@ from statistics import median, quantiles
 
 from machine import print_table
 
+from papers.helper.programs.interpreter import Interpreter
+from papers.helper.programs.parsing import parse_program
 from planner.planning.planner import Context, Task
-from planner.planning.programs.interpreter import Interpreter
-from planner.planning.programs.parsing import parse_program
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.house_checks import load_episode

@@ -16,22 +16,22 @@ import time
 
 from machine import print_table
 
-from planner.app.embedded_run import prepare_run
-from planner.app.run_options import RunOptions
-from planner.planning.part import PlannerChoice, make_planner
-from planner.world.house_checks import load_episode
-from sim_bridge.rescue.acting import joint_step
-from sim_bridge.rescue.backend import RescueBackend
-from sim_bridge.rescue.checklist import (
+from papers.llamar.rescue.acting import joint_step
+from papers.llamar.rescue.backend import RescueBackend
+from papers.llamar.rescue.checklist import (
     HORIZON_STEPS,
     Checklist,
     Scores,
     observation_text,
     visible_names,
 )
-from sim_bridge.rescue.scenes import Supply, load_scene, scene_names
-from sim_bridge.rescue.snapshot import TEAMS
-from sim_bridge.rescue.world import Action, Agent, RescueWorld, Verb
+from papers.llamar.rescue.scenes import Supply, load_scene, scene_names
+from papers.llamar.rescue.snapshot import TEAMS
+from papers.llamar.rescue.world import Action, Agent, RescueWorld, Verb
+from planner.app.embedded_run import prepare_run
+from planner.app.run_options import RunOptions
+from planner.planning.part import PlannerChoice, make_planner
+from planner.world.house_checks import load_episode
 
 SEEDS = (0, 10, 20, 30, 40)
 

@@ -19,20 +19,20 @@ from pathlib import Path
 
 from machine import print_table
 
+from papers.helper.program_memory import ProgramMemory
+from papers.helper.program_store import ProgramRecord, RecordKind
+from papers.helper.programs.parsing import parse_program
+from papers.helper.programs.program import program_text
+from papers.helper.routine_plans import right_plan, score_plan
+from papers.helper.teach.tasks import Routine, read_routines, routine_file
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult, attended
 from planner.app.run_options import RunOptions
-from planner.episodes.teach.tasks import Routine, read_routines, routine_file
 from planner.evaluation.statistics import rate
 from planner.models.model_choice import ModelChoice, make_model
 from planner.parts.option import OptionValue
-from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_store import ProgramRecord, RecordKind
-from planner.planning.helper.routine_plans import right_plan, score_plan
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.programs.parsing import parse_program
-from planner.planning.programs.program import program_text
 from planner.world.episode import Episode
 from planner.world.house_checks import load_house
 from sim_bridge.embedded.backend import EmbeddedBackend

@@ -23,22 +23,22 @@ from random import Random
 
 from machine import print_table
 
+from papers.llamar import metrics as llamar
+from papers.llamar.actions import Action, parse_action
+from papers.llamar.translator import class_of, number_of, spoken_class
+from papers.llamar.translator_tuning import say
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import decision_record, traced
 from planner.app.run_options import RunOptions
 from planner.episodes.episode_file import unpacked
-from planner.evaluation.metrics import llamar
 from planner.evaluation.statistics import rate
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.models.caller import ModelCall
 from planner.models.chat import ChatModel, Completion, Request, Role
 from planner.models.gbnf import read_grammar
 from planner.models.model_choice import ModelChoice, open_model
-from planner.planning.llamar.actions import Action, parse_action
-from planner.planning.llamar.translator import class_of, number_of, spoken_class
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Context, Decision, Planner, Task
-from planner.training.translator_tuning import say
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House

@@ -10,9 +10,9 @@ from __future__ import annotations
 import argparse
 import random
 
+from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
+from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.app.task_worlds import GraphTaskWorld
-from planner.episodes.et_generation.categories import Category, HomeSplit, homes
-from planner.episodes.et_generation.house_tasks import HouseTasks, Order, Row, generate
 from planner.world.episode import Episode
 
 ROWS = (*(Row(category) for category in Category), Row(Category.TWO_OBJECTS, arms=2))

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 
-from planner.episodes.et_generation.categories import HomeSplit, homes
-from planner.planning.et_agent.rankers import counted, shipped_frequencies_file
+from papers.et_plan_bench.generation.categories import HomeSplit, homes
+from papers.et_plan_bench.rankers import counted, shipped_frequencies_file
 
 
 def text() -> str:

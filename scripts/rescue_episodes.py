@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from papers.llamar.rescue.scenes import load_scene, scene_names
+from papers.llamar.rescue.snapshot import TEAMS, episode_of, house_document
 from planner.world.share import config_dir
-from sim_bridge.rescue.scenes import load_scene, scene_names
-from sim_bridge.rescue.snapshot import TEAMS, episode_of, house_document
 
 
 def files() -> dict[Path, str]:

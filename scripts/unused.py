@@ -12,7 +12,16 @@ from pathlib import Path
 from vulture import Vulture
 
 ROOT = Path(__file__).resolve().parents[1]
-PRODUCT = ("planner", "sim_bridge", "nodes", "launch", "scripts", "examples", "benchmarks")
+PRODUCT = (
+    "papers",
+    "planner",
+    "sim_bridge",
+    "nodes",
+    "launch",
+    "scripts",
+    "examples",
+    "benchmarks",
+)
 KINDS = {"function", "class", "method", "property", "unreachable_code"}
 # Called by a library or by name.
 CALLED = (

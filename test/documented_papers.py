@@ -10,7 +10,7 @@ OPEN_LOOP = (
 )
 TEAM = "planner bench llamar --planner {} --model teacher --agents 2 --fault-rate 0.35 "
 DIALOGUES = "planner bench teach --planner helper --model teacher --fault-rate 0.35 "
-LLAMAR_RUNS = "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
+LLAMAR_RUNS = "test/papers/llamar/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
 PAPERS: Mapping[str, str] = {
     "planner bench partnr_val --planner heuristic_expert --memory full --agents 2 --episodes 20 "
     "--out B": "test/planner/bench/runs/test_solved.py::test_a_store_is_filled_from_a_run_once",
@@ -19,7 +19,7 @@ PAPERS: Mapping[str, str] = {
         "test/planner/planning/test_right_calls.py::test_some_faults_cost_calls_but_not_the_task"
     ),
     "planner bench table partnr B E": (
-        "test/planner/bench/runs/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"
+        "test/papers/partnr/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"
     ),
     "planner bench table all --planner learned --planner react --fault-rate 0 --count 40 "
     "--seed 1 --out ALL": (
@@ -30,37 +30,36 @@ PAPERS: Mapping[str, str] = {
         "::test_what_is_unknown_is_searched_in_each_room_and_left_with_its_place"
     ),
     "planner bench table epm DYNAMEM --as hd_gt=ALL/learned --as pp_gt=ALL/react-teacher-0": (
-        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
+        "test/papers/partnr/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),
     TEAM.format("llamar")
     + "--confirm-empty-with-planner true --confirm-done-with-subtasks true --out L": LLAMAR_RUNS,
     TEAM.format("llamar_act") + "--out A": LLAMAR_RUNS,
     "planner bench table llamar L A": (
-        "test/planner/bench/runs/test_llamar_tables.py"
+        "test/papers/llamar/test_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
     **dict.fromkeys(
         (f"{DIALOGUES}--out RUN", f"{DIALOGUES}--rectifier false --out NO_RECTIFIER"),
-        "test/planner/planning/helper/test_run.py::test_a_dialogue_is_carried_out",
+        "test/papers/helper/test_run.py::test_a_dialogue_is_carried_out",
     ),
     "planner bench table helper RUN NO_RECTIFIER": (
-        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
+        "test/papers/helper/test_tables.py::test_the_command_puts_a_run_into_the_tables"
     ),
     "planner bench TASKS --planner et_agent --ranker random --backend graph --out RANDOM": (
-        "test/planner/planning/test_et_plan_tasks.py::test_a_generated_task_is_done"
+        "test/papers/et_plan_bench/test_tasks.py::test_a_generated_task_is_done"
     ),
     "planner bench table et-plan RUN RANDOM": (
-        "test/planner/bench/runs/test_et_plan_tables.py"
-        "::test_a_run_stands_below_the_rows_of_its_tasks"
+        "test/papers/et_plan_bench/test_tables.py::test_a_run_stands_below_the_rows_of_its_tasks"
     ),
     "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
-        "test/planner/bench/runs/test_epm_tables.py::test_the_command_prints_tables_and_curves"
+        "test/papers/partnr/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),
     "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
-        "test/planner/bench/runs/test_teach_tables.py::test_the_command_puts_a_run_into_the_tables"
+        "test/papers/helper/test_tables.py::test_the_command_puts_a_run_into_the_tables"
     ),
     "planner bench table llamar RUN_A RUN_B --as oracle_verifier=RUN_C": (
-        "test/planner/bench/runs/test_llamar_tables.py"
+        "test/papers/llamar/test_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
 }

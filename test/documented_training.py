@@ -7,7 +7,7 @@ from collections.abc import Mapping
 TRAINING: Mapping[str, str] = {
     "planner episodes generate partnr --house train --house new:16 --count 4000 --seed 7001 "
     "--split train -o data/tasks.json.gz": (
-        "test/planner/episodes/generation/test_generating.py"
+        "test/papers/partnr/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
     "planner train traces data/traces --episodes data/tasks.json.gz --agents 1 --agents 2 "
@@ -75,12 +75,12 @@ TRAINING: Mapping[str, str] = {
     ),
     "planner episodes generate partnr --house train --house new:16 --count 260 --seed 7401 "
     "--split train -o data/shown.json.gz": (
-        "test/planner/episodes/generation/test_generating.py"
+        "test/papers/partnr/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
     "planner episodes generate partnr --house train --house new:16 --count 80 --seed 7402 "
     "--split train -o data/tried.json.gz": (
-        "test/planner/episodes/generation/test_generating.py"
+        "test/papers/partnr/generation/test_generating.py"
         "::test_the_command_writes_a_pack_with_new_houses"
     ),
     "planner train traces data/four --episodes data/shown.json.gz --most 4": (
@@ -133,10 +133,10 @@ TRAINING: Mapping[str, str] = {
         "::test_reinforcement_runs_to_the_end_and_goes_on"
     ),
     "planner train translator models/all-MiniLM-L6-v2 models/translator": (
-        "test/planner/training/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
+        "test/papers/llamar/test_translator_tuning.py::test_training_runs_to_the_end_and_gains"
     ),
     "planner train et-ranking --out data/ranking": (
-        "test/planner/training/test_ranking.py::test_a_small_training_writes_all_that_ships"
+        "test/papers/et_plan_bench/test_ranking.py::test_a_small_training_writes_all_that_ships"
     ),
     "planner train et-sft data/et_train --test data/et_test --model models/base --out models/et": (
         "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
@@ -156,12 +156,12 @@ TRAINING: Mapping[str, str] = {
     ),
     "planner bench teach --planner helper --model teacher --memory learned --depth-model "
     "errors:0.077 --true-segmentation true --out RUN": (
-        "test/planner/bench/runs/test_teach_tables.py"
+        "test/papers/helper/test_tables.py"
         "::test_a_run_with_true_masks_and_estimated_depth_has_its_row"
     ),
     "planner bench partnr_val --planner partnr_views --model roles:MODELS --agents 2 "
     "--episodes 100 --out RUN": (
-        "test/planner/bench/runs/test_claims.py"
+        "test/papers/partnr/test_claims.py"
         "::test_a_server_gets_the_pictures_and_another_model_the_rest"
     ),
 }

@@ -73,19 +73,19 @@ RUN: Mapping[str, Says] = {
 }
 # `file::test`.
 GRAPH_IMPORT = (
-    "test/planner/episodes/et_plan/test_task_graphs.py"
+    "test/papers/et_plan_bench/published/test_task_graphs.py"
     "::test_the_command_takes_the_environments_graphs_or_makes_them"
 )
-DIALOGUES = "test/planner/episodes/teach/test_tasks.py::"
-TEAM_TASKS = "test/planner/episodes/llamar/test_tasks.py::"
+DIALOGUES = "test/papers/helper/teach/test_tasks.py::"
+TEAM_TASKS = "test/papers/llamar/test_tasks.py::"
 GENERATE = (
-    "test/planner/episodes/generation/test_generating.py"
+    "test/papers/partnr/generation/test_generating.py"
     "::test_the_command_writes_a_pack_with_new_houses"
 )
-RESUMING = "test/planner/episodes/generation/test_resuming.py::"
+RESUMING = "test/papers/partnr/generation/test_resuming.py::"
 RESUME = f"{RESUMING}test_a_killed_run_goes_on_to_the_same_bytes"
 RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_change_nothing"
-PROGRAMS = "test/planner/planning/helper/test_programs_cli.py::"
+PROGRAMS = "test/papers/helper/test_programs_cli.py::"
 EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
     "python scripts/release.py --dry-run": "test/test_release.py::test_a_dry_run_changes_nothing",
@@ -96,7 +96,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/commands/test_houses.py::test_a_house_is_explored_and_drawn"
     ),
     'planner instruct "<Driver> What can I do? <Commander> Make a coffee, please."': (
-        "test/planner/planning/helper/test_run.py::test_a_dialogue_is_carried_out"
+        "test/papers/helper/test_run.py::test_a_dialogue_is_carried_out"
     ),
     "planner programs list --memory programs.sqlite --person Ann": f"{PROGRAMS}test_list_and_show",
     **dict.fromkeys(
@@ -126,17 +126,17 @@ ELSEWHERE: Mapping[str, str] = {
         f"{DIALOGUES}test_the_whole_pack_is_what_its_source_makes"
     ),
     "planner episodes generate routines -o FILE.json.gz": (
-        "test/planner/episodes/teach/test_routines.py::test_the_whole_pack_is_what_its_source_makes"
+        "test/papers/helper/teach/test_routines.py::test_the_whole_pack_is_what_its_source_makes"
     ),
     "planner episodes import teach GAME.json... -o DIR": (
-        "test/planner/episodes/teach/test_game_import.py"
+        "test/papers/helper/teach/test_game_import.py"
         "::test_the_command_imports_what_the_expert_solves"
     ),
     "planner episodes generate teach --tasks tasks.yaml -o DIR": (
         f"{DIALOGUES}test_tasks_of_ones_own_become_episodes"
     ),
     "planner episodes import llamar config_type1.json --checkers TASKS -o DIR": (
-        "test/planner/episodes/llamar/test_public_import.py"
+        "test/papers/llamar/test_public_import.py"
         "::test_each_kind_of_task_is_sound_and_the_expert_solves_it"
     ),
     "planner episodes generate llamar --tasks tasks.yaml -o DIR": (
@@ -236,11 +236,11 @@ ELSEWHERE: Mapping[str, str] = {
     ),
     "planner bench llamar --planner llamar --model NAME --model-url http://127.0.0.1:8000/v1 "
     "--agents 3 --episodes 48 --out RUN": (
-        "test/planner/bench/runs/test_llamar_tables.py"
+        "test/papers/llamar/test_tables.py"
         "::test_the_command_prints_the_tables_and_what_stood_behind_a_run"
     ),
     "planner bench llamar --planner llamar --model teacher --agents 2 --fault-rate 0.1 --out RUN": (
-        "test/planner/bench/runs/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
+        "test/papers/llamar/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
     ),
     "planner bench claims RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_claims_are_printed"
@@ -261,7 +261,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/lint/test_linting.py::test_what_a_planner_cannot_solve_is_reported"
     ),
     "planner episodes generate partnr --house heldout --count 100 --seed 1 --solve -o DIR": (
-        "test/planner/episodes/generation/test_generating.py"
+        "test/papers/partnr/generation/test_generating.py"
         "::test_what_the_planner_does_not_solve_is_rejected_and_counted"
     ),
     "planner episodes generate partnr --house heldout --house new:8 --split val --count 1000 "
@@ -279,31 +279,31 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/test_statistics.py::test_the_command_prints_both"
     ),
     "planner episodes import et-plan-bench tasks.json -o DIR": (
-        "test/planner/episodes/et_plan/test_importing.py::test_the_command_writes_what_the_lint_accepts"
+        "test/papers/et_plan_bench/published/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),
     "planner episodes import et-plan-bench tasks.json -o DIR --graph": GRAPH_IMPORT,
     "planner episodes import et-plan-bench tasks.json -o DIR --scenes GRAPHS": GRAPH_IMPORT,
     "planner episodes import partnr-episodes val.json.gz -o DIR --metadata METADATA --fit": (
-        "test/planner/episodes/partnr/test_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
+        "test/papers/partnr/episodes/test_episodes.py::test_a_house_is_made_to_fit_and_the_lint_finds_nothing"
     ),
     "planner episodes import partnr-episodes val.json.gz --scenes HSSD --objects OVMM -o DIR": (
-        "test/planner/episodes/partnr/test_scenes.py"
+        "test/papers/partnr/episodes/test_scenes.py"
         "::test_the_command_makes_episodes_that_start_and_are_carried_out"
     ),
     **dict.fromkeys(
         ("planner houses import HSSD", "planner houses import HSSD 102817140 -o FILE"),
-        "test/planner/houses/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
+        "test/sim_bridge/habitat/hssd/test_scene.py::test_the_command_writes_a_house_that_loads",
     ),
     "planner bench partnr-val --backend habitat --scenes HSSD --objects OVMM "
     "--episodes val.json.gz --out DIR": (
-        "test/planner/bench/test_partnr_val.py"
+        "test/papers/partnr/test_validation_split.py"
         "::test_the_split_runs_on_habitat_and_goes_on_where_it_was"
     ),
     "planner houses import scenes ReplicaCAD --all -o DIR": (
-        "test/planner/houses/hssd/test_other_datasets.py::test_the_command_reads_them_all"
+        "test/sim_bridge/habitat/hssd/test_other_datasets.py::test_the_command_reads_them_all"
     ),
     "planner houses import hssd HSSD --all -o DIR": (
-        "test/planner/houses/hssd/test_tolerance.py::test_the_table_says_what_was_read"
+        "test/sim_bridge/habitat/hssd/test_tolerance.py::test_the_table_says_what_was_read"
     ),
     "planner houses export habitat FILE --scenes HSSD -o DIR": (
         "test/sim_bridge/habitat/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
@@ -318,7 +318,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/bench/test_parity.py::test_a_simulator_is_at_par_with_itself"
     ),
     "planner episodes import virtualhome-graph graph.json -o DIR": (
-        "test/planner/episodes/virtualhome/test_importing.py::test_the_command_writes_what_the_lint_accepts"
+        "test/papers/et_plan_bench/virtualhome/test_importing.py::test_the_command_writes_what_the_lint_accepts"
     ),
     **dict.fromkeys(
         (
@@ -375,7 +375,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/planner/episodes/recipes/test_build.py::test_the_command_builds_and_lists"
     ),
     "planner episodes import partnr-instructions FILE... -o DIR --seed 0": (
-        "test/planner/episodes/partnr/test_importing.py::test_command_line"
+        "test/papers/partnr/episodes/test_importing.py::test_command_line"
     ),
     "planner episodes lint DIR --json": (
         "test/planner/episodes/lint/test_linting.py::test_the_command_counts_and_fails"
@@ -401,22 +401,19 @@ ELSEWHERE: Mapping[str, str] = {
         "test_a_run_without_pictures_is_remembered_recorded_and_judged",
     ),
     "planner check backend rescue --episode rescue-1-agents-2": (
-        "test/sim_bridge/rescue/test_backend.py::test_it_conforms"
+        "test/papers/llamar/rescue/test_backend.py::test_it_conforms"
     ),
     "planner run rescue-1-agents-2 --planner rescue_rules": (
-        "test/planner/planning/test_rescue_rules.py::test_planner_run_rescues_and_puts_out"
+        "test/papers/llamar/rescue/test_rules.py::test_planner_run_rescues_and_puts_out"
     ),
     "planner run rescue-1-agents-2 --planner llamar --actions rescue --model NAME "
-    "--model-url URL": (
-        "test/planner/planning/llamar/test_rescue.py::test_the_command_plays_it_by_a_script"
-    ),
+    "--model-url URL": ("test/papers/llamar/test_rescue.py::test_the_command_plays_it_by_a_script"),
     "planner bench rescue --planner llamar --actions rescue --model teacher --horizon 35 "
     "--out RUN": (
-        "test/planner/planning/llamar/test_rescue.py::"
-        "test_the_teacher_knows_what_rescuers_should_do"
+        "test/papers/llamar/test_rescue.py::test_the_teacher_knows_what_rescuers_should_do"
     ),
     "planner bench rescue --planner rescue_rules": (
-        "test/planner/evaluation/test_rescue_subtasks.py::test_a_whole_run_does_the_whole_checklist"
+        "test/papers/llamar/rescue/test_subtask_rules.py::test_a_whole_run_does_the_whole_checklist"
     ),
     "planner check backend graph": (
         "test/sim_bridge/graph/test_backend.py::test_it_conforms_in_a_furnished_house"

@@ -33,7 +33,7 @@ def tracked() -> list[str]:
 def modules() -> dict[str, Path]:
     found = {}
     for name in tracked():
-        if name.endswith(".py") and name.partition("/")[0] in ("planner", "sim_bridge"):
+        if name.endswith(".py") and name.partition("/")[0] in ("papers", "planner", "sim_bridge"):
             found[name[:-3].replace("/", ".").removesuffix(".__init__")] = ROOT / name
     return found
 

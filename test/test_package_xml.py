@@ -44,7 +44,7 @@ def project() -> dict[str, list[str]]:
 
 
 def imported() -> Iterator[str]:
-    for top in ("planner", "sim_bridge", "nodes", "launch"):
+    for top in ("papers", "planner", "sim_bridge", "nodes", "launch"):
         for path in (ROOT / top).rglob("*"):
             if path.suffix == ".py" or (top == "nodes" and path.is_file() and not path.suffix):
                 text = path.read_text()

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 # Where a file begins to ask to be two, and where it must be.
 LONGEST_FILE_LINES = 600
 
-OURS = ("planner", "sim_bridge", "household_parts")
+OURS = ("papers", "planner", "sim_bridge", "household_parts")
 
 # Libraries that cost seconds or hundreds of megabytes: only the functions that need them
 # import them.

@@ -41,7 +41,7 @@ def test_the_source_distribution_holds_what_the_wheel_is_made_of(folder: Path) -
         packed = {name.partition("/")[2] for name in archive.getnames()}
     tracked = {
         str(path.relative_to(folder / "tree"))
-        for top in ("config", "launch", "nodes", "planner", "resource", "sim_bridge")
+        for top in ("config", "launch", "nodes", "papers", "planner", "resource", "sim_bridge")
         for path in (folder / "tree" / top).rglob("*")
         if path.is_file() and "egg-info" not in str(path)
     }

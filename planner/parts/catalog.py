@@ -164,6 +164,8 @@ class Catalog(Generic[PartT]):
         what = f"{self.kind} {source.name} of the package {source.package} cannot be used"
         try:
             made = source.load()
+            if isinstance(made, Mapping):
+                made = made[source.name]
         # Another package's import may raise anything.
         except Exception as error:
             reason = str(error) or type(error).__name__

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from pathlib import Path
 
-from planner.houses.hssd.dataset import HssdDataset
-from planner.houses.hssd.scene import read_scene
 from planner.houses.part import HouseFormat, ReadHouse
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
+from sim_bridge.habitat.hssd.dataset import HssdDataset
+from sim_bridge.habitat.hssd.scene import read_scene
 
 
 def _write(house: House, directory: Path, scenes: Path | None) -> str:

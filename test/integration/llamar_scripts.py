@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from papers.llamar.actions import DONE, Action, Verb, parse_action
+from papers.llamar.coela import SEND
 from planner.models.chat import Completion, Request, Role
-from planner.planning.llamar.actions import DONE, Action, Verb, parse_action
-from planner.planning.llamar.coela import SEND
 from planner.world.vocabulary import Relation
 
 NAMES = ("Alice", "Bob")

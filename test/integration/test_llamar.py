@@ -16,7 +16,7 @@ from planner_msgs.msg import Evaluation, InstructStatus, PlannerTrace, SkillRepo
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from std_msgs.msg import String
 
-from planner.planning.llamar.coela import SEND
+from papers.llamar.coela import SEND
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.topics import InstructionCode

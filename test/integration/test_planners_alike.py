@@ -22,17 +22,17 @@ from planner_harness import LATCHED, Instructions, script
 from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
 
+from papers.helper.program_memory import ProgramMemory
+from papers.helper.program_store import ProgramRecord, RecordKind
+from papers.helper.programs.program import default_vocabulary
 from planner.app.embedded_run import prepare_embedded, prepare_graph
 from planner.app.run import EpisodeRun
 from planner.app.run_options import RunOptions
 from planner.models.chat import ChatModel
 from planner.models.model_choice import ModelChoice, make_model
 from planner.models.replies.turn import END_OF_TURN
-from planner.planning.helper.program_memory import ProgramMemory
-from planner.planning.helper.program_store import ProgramRecord, RecordKind
 from planner.planning.part import PLANNERS, PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
-from planner.planning.programs.program import default_vocabulary
 from planner.planning.session import Event
 from planner.planning.solved_tasks import SolvedTask, TraceStore
 from planner.world.agents import default_bodies

@@ -9,14 +9,14 @@ import pytest
 import yaml
 from bringup_runs import successful_run
 
+from papers.llamar.rescue.backend import RescueBackend
+from papers.llamar.rescue.rules import RescueRules
 from planner.app.embedded_run import prepare_run
-from planner.planning.rescue_rules import RescueRules
 from planner.replay.judging import judge
 from planner.replay.runs import Request
 from planner.world.files import read_document
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir
-from sim_bridge.rescue.backend import RescueBackend
 
 EPISODE = "rescue-1-agents-2"
 PARAMS = config_dir() / "rescue" / "params.yaml"

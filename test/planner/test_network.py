@@ -138,7 +138,7 @@ def test_whoever_joins_ros_confines_itself_first() -> None:
     root = config_dir().parent
     joining = {
         path.relative_to(root).as_posix(): text
-        for folder in ("planner", "sim_bridge")
+        for folder in ("papers", "planner", "sim_bridge")
         for path in (root / folder).rglob("*.py")
         if re.search(r"^\s+rclpy\.init\(", text := path.read_text(encoding="utf-8"), re.MULTILINE)
     }

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from et_toys import Told, Toy
 
+from papers.et_plan_bench.agent import EtAgent
+from papers.et_plan_bench.metrics import moving_distance
 from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
-from planner.evaluation.metrics.et_plan_bench import moving_distance
 from planner.evaluation.trace_builder import TraceBuilder
-from planner.planning.et_agent.agent import EtAgent
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.vocabulary import AgentKind
 from sim_bridge.graph.backend import GraphBackend

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 from et_toys import Told, Toy
 
+from papers.et_plan_bench.agent import EtAgent
 from planner.app.embedded_run import prepare_graph
 from planner.app.run_options import RunOptions
 from planner.memory.privileged import PrivilegedUpdater
-from planner.planning.et_agent.agent import EtAgent
 from planner.world.belief import Entity, Source
 from planner.world.episode import AgentPlacement, Criteria, Episode
 from planner.world.observation import Observation

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from papers.helper.teach.tasks import read_tasks, task_file
+from papers.llamar import metrics as llamar
+from papers.partnr import metrics as partnr
 from planner.app.embedded_run import prepare_run
 from planner.app.run import WordsEvaluator, attended
 from planner.app.run_options import RunOptions
 from planner.cli import main
-from planner.episodes.teach.tasks import read_tasks, task_file
-from planner.evaluation.metrics import llamar, measure, outcome, partnr
+from planner.evaluation.metrics import measure, outcome
 from planner.evaluation.metrics.table import summarise
 from planner.evaluation.trace import read_traces
 from planner.evaluation.trace_builder import TraceBuilder

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from papers.partnr.generation.generating import misreading
 from planner.bench.runs.manifest import suite_places
 from planner.episodes.episode_file import read_pack
-from planner.episodes.generation.generating import misreading
 from planner.episodes.lint.linting import Linter
 from planner.world.house_checks import load_episode
 from planner.world.share import config_dir

@@ -8,10 +8,16 @@ from pathlib import Path
 import pytest
 from tiny_models import make_tiny
 
-from planner.bench.runs.et_plan_questions import KINDS, questions_of
+from papers.et_plan_bench.questions import KINDS, questions_of
+from papers.et_plan_bench.tuning_command import (
+    SFT_RECIPE,
+    TAUGHT,
+    lines_of,
+    success_by_category,
+    taught,
+)
 from planner.bench.runs.manifest import find_suite
 from planner.cli import main
-from planner.commands.et_tuning import SFT_RECIPE, TAUGHT, lines_of, success_by_category, taught
 from planner.training.chat_tuning import read_chats
 from planner.world.errors import PlannerError
 

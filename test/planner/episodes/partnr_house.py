@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from planner.episodes.partnr.goals import derive
+from papers.partnr.episodes.goals import derive
 from planner.grounding.scene import Scene, Thing
 from planner.world.geometry import Box
 from planner.world.vocabulary import EntityKind, Relation

@@ -21,7 +21,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from partnr_layout import METADATA, episode, write
 
-from planner.episodes.et_plan.importing import import_et_plan
+from papers.et_plan_bench.published.importing import import_et_plan
+from papers.et_plan_bench.virtualhome.importing import import_graphs
+from papers.llamar.public_import import import_public
+from papers.partnr.episodes.episodes import import_partnr_episodes
+from papers.partnr.episodes.instruction_file import read_instructions
 from planner.episodes.evaluation_text import (
     FieldError,
     PythonTextError,
@@ -32,10 +36,6 @@ from planner.episodes.evaluation_text import (
 )
 from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.linting import Linter
-from planner.episodes.llamar.public_import import import_public
-from planner.episodes.partnr.episodes import import_partnr_episodes
-from planner.episodes.partnr.instruction_file import read_instructions
-from planner.episodes.virtualhome.importing import import_graphs
 from planner.evaluation.language import read_evaluation
 from planner.world.errors import FileError
 

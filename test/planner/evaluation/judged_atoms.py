@@ -8,9 +8,9 @@ from unittest.mock import patch
 
 from published_cases import Atom, Document
 
+from papers.partnr.published_judge import PublishedError, PublishedJudge
 from planner.evaluation import predicates
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.task import Predicate
 from planner.world.states import default_states
 

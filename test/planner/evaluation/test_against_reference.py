@@ -18,12 +18,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_cases import random_cases
 
+from papers.partnr.published_judge import PublishedError, PublishedJudge
 from planner.evaluation import predicates as p
 from planner.evaluation.constraints import matching
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
-from planner.evaluation.published import PublishedError, PublishedJudge
 from planner.evaluation.scene import Scene
 from planner.evaluation.task import Predicate, TieKind
 from planner.world.states import default_states

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
+from papers.llamar import metrics as llamar
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.metrics import llamar
 from planner.evaluation.progress import Mode
 from planner.evaluation.subtasks import Need, plan_length, with_checklist
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pytest
 
+from papers.partnr.published_judge import PublishedError
 from planner.evaluation.progress import Mode
-from planner.evaluation.published import PublishedError
 
 
 def on_top(objects, receptacles, **more):

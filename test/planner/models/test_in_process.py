@@ -12,6 +12,7 @@ import pytest
 from planning_toys import ToyWorld, play
 from tiny_models import HAS_TORCH, make_tiny
 
+from papers.partnr.react import make_partnr_react
 from planner.models.caller import ModelCall
 from planner.models.chat import (
     Completion,
@@ -23,7 +24,6 @@ from planner.models.chat import (
 )
 from planner.models.in_process import NEEDS_EXTRA, InProcessModel
 from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
-from planner.planning.partnr.react import make_partnr_react
 from planner.planning.planner import Task
 from planner.planning.planner_model import DialogueOptions
 from planner.world.skill import SkillName

@@ -18,7 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "household_parts"
 # What a dialogue offers a robot, and the grammar of its turn.
 OFFERED = """
 from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
-from planner.planning.partnr.prompts import offered, tool_lines
+from papers.partnr.prompts import offered, tool_lines
 verbs = offered(None, with_tools=False)
 print(tool_lines(verbs, False))
 words = Words(("cup_0",), ("fridge_0",), ())

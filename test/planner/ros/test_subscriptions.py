@@ -33,7 +33,7 @@ SPINS = {"spin", "spin_once"}
 
 def calls(*words: str) -> Iterator[tuple[str, ast.Call, str]]:
     """Each call of a name or a method in files that have one of the words, with the file."""
-    for package in ("planner", "sim_bridge"):
+    for package in ("papers", "planner", "sim_bridge"):
         for path in sorted((ROOT / package).rglob("*.py")):
             name, text = str(path.relative_to(ROOT)), path.read_text()
             if not any(word in text for word in words):

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from planner.episodes.et_generation.categories import home_named
+from papers.et_plan_bench.generation.categories import home_named
 from planner.skills.ground import Ground, spots, spots_beside
 from planner.world.agents import default_bodies
 from planner.world.belief import BeliefNode

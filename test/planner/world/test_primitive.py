@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from papers.llamar.rescue.backend import RescueBackend
 from planner.memory.memory import Memory
 from planner.memory.updater import Facts, Operation
 from planner.world.belief import OperationKind
@@ -15,7 +16,6 @@ from planner.world.primitive import CHANGED, changes_text, read_changes
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.state import EntityState
 from planner.world.vocabulary import Relation
-from sim_bridge.rescue.backend import RescueBackend
 
 REGION, PERSON, DEPOSIT = "caldor_fire_region_1", "lost_person_timmy_6", "deposit_facility_5"
 USE = SkillCall("UseSand", (REGION,))

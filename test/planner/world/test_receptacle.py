@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from papers.et_plan_bench.generation.categories import home_named
+from papers.et_plan_bench.generation.house_facts import HouseFacts, facts_of, fits_at
+from papers.et_plan_bench.generation.least_walk import Walking
 from planner.app.task_worlds import call_action
-from planner.episodes.et_generation.categories import home_named
-from planner.episodes.et_generation.house_facts import HouseFacts, facts_of, fits_at
-from planner.episodes.et_generation.least_walk import Walking
 from planner.world.catalogue import ObjectClass, default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError

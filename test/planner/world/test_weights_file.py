@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
+from papers.et_plan_bench.ranking_model import read_ranking, shipped_ranking
 from planner.memory.learned.segments import read_model_file, shipped_model
-from planner.planning.et_agent.ranking_model import read_ranking, shipped_ranking
 from planner.planning.learned.chooser import read_planner, shipped_planner
 from planner.skills.policy.handling import MANIPULATION
 from planner.skills.policy.navigation_space import NAVIGATION

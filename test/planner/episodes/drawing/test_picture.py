@@ -9,6 +9,7 @@ from pathlib import Path as File
 
 import pytest
 
+from papers.et_plan_bench.published.task_graphs import import_into_graphs
 from planner.episodes.drawing.furnishing import has_icon
 from planner.episodes.drawing.picture import draw_episode
 from planner.episodes.drawing.shapes import (
@@ -19,7 +20,6 @@ from planner.episodes.drawing.shapes import (
     proposition_colour,
     text_bounds,
 )
-from planner.episodes.et_plan.task_graphs import import_into_graphs
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Criteria, Episode
 from planner.world.errors import PlannerError

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from papers.et_plan_bench.published.task_graphs import import_into_graphs
 from planner.cli import main
 from planner.episodes.episode_file import write_episode
-from planner.episodes.et_plan.task_graphs import import_into_graphs
 from planner.episodes.lint.goal import Rule
 from planner.episodes.lint.linting import Linter
 

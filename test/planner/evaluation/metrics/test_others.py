@@ -10,7 +10,10 @@ from dataclasses import replace
 import pytest
 from citation import CITATION
 
-from planner.evaluation.metrics import epm, et_plan_bench, llamar, teach
+from papers.et_plan_bench import metrics as et_plan_bench
+from papers.helper import metrics as teach
+from papers.llamar import metrics as llamar
+from papers.partnr import epm_metrics as epm
 from planner.evaluation.metrics.table import compare, metrics, summarise
 from planner.evaluation.statistics import rate
 from planner.evaluation.task import Predicate

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import ToyWorld, capabilities
 
+from papers.partnr.prompts import offered
 from planner.models.gbnf import GrammarError, read_grammar
 from planner.models.replies.turn import (
     Ability,
@@ -31,7 +32,6 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
-from planner.planning.partnr.prompts import offered
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind

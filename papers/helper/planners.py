@@ -1,0 +1,34 @@
+"""HELPER's planners."""
+
+from papers.helper.options import HELPER_OPTIONS, RETRIEVAL_OPTIONS, wants_pictures
+from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
+from planner.planning.planner import Planner
+
+
+def _make_helper(request: PlannerRequest) -> Planner:
+    from papers.helper.program_planner import make_helper
+
+    return make_helper(request)
+
+
+def _make_helper_retrieval(request: PlannerRequest) -> Planner:
+    from papers.helper.program_planner import make_retrieval
+
+    return make_retrieval(request)
+
+
+HELPER = PlannerPart(
+    summary="HELPER: a program from a dialogue, by a model shown similar ones; one robot",
+    make=_make_helper,
+    needs=Needs(model=True),
+    reads=Reads(pictures=wants_pictures),
+    asks=Asks(tells_replies=True, person=True),
+    options=HELPER_OPTIONS,
+)
+
+HELPER_RETRIEVAL = PlannerPart(
+    summary="HELPER without a model: the nearest remembered program, rebound to the request",
+    make=_make_helper_retrieval,
+    asks=Asks(person=True),
+    options=RETRIEVAL_OPTIONS,
+)

@@ -1,1 +1,0 @@
-"""LLaMAR: a team that plans, acts, corrects and verifies (docs/llamar.md)."""
