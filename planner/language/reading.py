@@ -18,8 +18,10 @@ from planner.world.files import FileModel, read_model
 
 # Text as a sequence of lower-case words and marks, each with its place in the text.
 
+# Letters with digits after them are one word ("mp3", "water1plant"), not a word, a number and
+# perhaps another word; a number before a word is one, as in "2cups".
 _TOKEN = re.compile(
-    r"entryway/foyer/lobby|laundryroom/mudroom|[^\W\d_]+(?:_[^\W_]+)+"
+    r"entryway/foyer/lobby|laundryroom/mudroom|[^\W\d_]+(?:_[^\W_]+)+|[^\W\d_]+\d[^\W_]*"
     r"|\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
 )
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})

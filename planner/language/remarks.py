@@ -210,7 +210,7 @@ def respelled(word: str) -> str:
 
     The word itself if it is known, short or nothing else is near, or several words are.
     """
-    if known(word) or len(word) < 3 or not word.isascii():
+    if known(word) or len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     swapped = {word[:k] + word[k + 1] + word[k] + word[k + 2 :] for k in range(len(word) - 1)}
     found = {other for other in swapped if other in vocabulary() or _lexical(other)}

@@ -14,7 +14,7 @@ from random_cases import cases
 from planner.language.drafts import Noun, nouns_within
 from planner.language.equivalence import Grade, grade, same_meaning
 from planner.language.goal_form import Goal
-from planner.language.interpretation import interpret, suggestions
+from planner.language.interpretation import interpret, spelled, suggestions
 from planner.language.lexicon import default_lexicon
 from planner.language.modifiers import Modified
 from planner.language.reading import (
@@ -284,6 +284,18 @@ def test_unknown_words_are_named_and_near_ones_offered() -> None:
     assert "zupp" in found.words
     assert suggestions(NotUnderstood(words=("the wardrope",)))["wardrope"][0] == "wardrobe"
     assert suggestions(interpret("Put the cup on the table.")) == {}
+
+
+@pytest.mark.parametrize("word", ["AWTER1LPANT", "water1plant", "lamp3"])
+def test_letters_and_digits_in_one_are_one_word(word: str) -> None:
+    """Neither "water 1 plant" nor the word without its digit is guessed."""
+    assert [token.word for token in spelled(word)] == [word.lower()]
+    assert interpret(word) == NotUnderstood(words=(word,))
+    assert interpret(f"Put the {word} on the table.") == NotUnderstood(words=(word,))
+
+
+def test_a_number_before_its_word_needs_no_space() -> None:
+    assert interpret("Put 2cups on the table.") == interpret("Put 2 cups on the table.")
 
 
 @pytest.mark.slow
