@@ -311,6 +311,10 @@ class House(FileModel):
                 return room.name
         return None
 
+    def rooms_at(self, x_m: float, y_m: float) -> tuple[str, ...]:
+        """All rooms whose polygons contain the point: several where those of a graph overlap."""
+        return tuple(room.name for room in self.rooms if in_polygon(room.polygon_m, x_m, y_m))
+
     @cached_property
     def bounds_m(self) -> tuple[float, float, float, float]:
         """(x_min, y_min, x_max, y_max) around all rooms."""

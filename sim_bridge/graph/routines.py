@@ -300,7 +300,7 @@ def _wait(phase: str, seconds: float) -> Motion:
 
 def _navigate(act: Act) -> Routine:
     world, who, goal = act.world, act.who, act.target_m[:2]
-    room = world.start.house.room_at(*goal)
+    room = _room_at(world, act.target_m)
     way = None if room is None else world.start.ways.way(who.room, room, goal)
     if way is None or room is None:
         return _ended(PrimitiveCode.UNREACHABLE, "no way leads there")
@@ -320,6 +320,17 @@ def _navigate(act: Act) -> Routine:
         heading = math.atan2(dy, dx) if math.hypot(dx, dy) > 1e-6 else who.yaw_rad
     yield from _turn(act, heading)
     return _done("there", (who.x_m, who.y_m, 0.0))
+
+
+def _room_at(world: GraphWorld, point_m: Vec3) -> str | None:
+    """The room of a point; where rooms overlap, as the boxes of Unity's do, that of its node."""
+    rooms = world.start.house.rooms_at(*point_m[:2])
+    if len(rooms) > 1:
+        name = node_at(world, point_m, handled(world), TOLERANCE_M)
+        room = None if name is None else world.room_of(name)
+        if room in rooms:
+            return room
+    return rooms[0] if rooms else None
 
 
 def _short_of(

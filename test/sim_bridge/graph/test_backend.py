@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 import graph_kitchen as kitchen
 import pytest
@@ -57,8 +58,8 @@ def test_it_conforms_in_a_foreign_graph(tmp_path: Path) -> None:
 class Body:
     """The robot of the kitchen, which does one primitive after another."""
 
-    def __init__(self, folder: Path) -> None:
-        self.house = load_house(kitchen.written(folder))
+    def __init__(self, folder: Path, document: dict[str, Any] | None = None) -> None:
+        self.house = load_house(kitchen.written(folder, document))
         self.backend = GraphBackend()
         self.backend.reset(self.house, kitchen.task(self.house), 1)
 
@@ -92,6 +93,26 @@ def test_primitives_change_the_edges_and_fail_with_the_precondition_by_name(
     assert state is not None
     pear = state.entities["pear_14"]
     assert (pear.parent, pear.relation, pear.room) == ("bowl_12", Relation.WITHIN, "kitchen_1")
+
+
+@pytest.mark.parametrize("room", [kitchen.KITCHEN, kitchen.LIVING])
+def test_where_rooms_overlap_an_agent_goes_to_the_room_of_its_target(
+    tmp_path: Path, room: int
+) -> None:
+    """Unity's boxes of rooms overlap by their walls, where furniture against a wall stands."""
+
+    def box(x_m: float, side_m: float) -> dict[str, Any]:
+        return {"center": [x_m, side_m / 2, 0.0], "size": [side_m] * 3}
+
+    document = kitchen.graph()
+    for node in document["nodes"]:
+        at = {kitchen.KITCHEN: (0.0, 6.0), kitchen.LIVING: (5.5, 6.0), kitchen.FRIDGE: (2.75, 0.5)}
+        node["bounding_box"] = box(*at.get(node["id"], (-1.0, 0.2)))
+    [inside] = [e for e in document["edges"] if e["from_id"] == kitchen.FRIDGE]
+    inside["to_id"] = room
+    body = Body(tmp_path, document)
+    assert body.do(PrimitiveName.NAVIGATE, "fridge_10").succeeded
+    assert body.do(PrimitiveName.OPEN, "fridge_10").succeeded
 
 
 def test_the_last_agent_to_reach_for_a_thing_finds_it_held(tmp_path: Path) -> None:
