@@ -12,7 +12,7 @@ from planner.episodes.importing.simulator_words import VirtualHomeWords, WordKin
 from planner.world.catalogue import FurnitureClass, ObjectClass, default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
-from planner.world.receptacle import sides_along
+from planner.world.receptacle import ThingShape, known_shape, sides_along
 from planner.world.vocabulary import Relation, floor_name
 
 # ETPLAN-3.1.
@@ -28,6 +28,7 @@ class Entity:
         parent: what a thing is on or within: furniture, another thing or a floor.
         middle_m: of its box, in `map`.
         size_m: along the map's axes.
+        shape: what can be put into or onto a thing, for its own size.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Entity:
     parent: str = ""
     relation: Relation | None = None
     piece: Furniture | None = None
+    shape: ThingShape = field(default_factory=ThingShape)
 
     @property
     def is_thing(self) -> bool:
@@ -183,15 +185,17 @@ def _known(class_name: str, kind: WordKind) -> str:
 
 def _thing(item: ObjectPlacement, room: str) -> Entity:
     x, y, z, yaw_rad = item.pose
+    known = _known(item.class_name, WordKind.OBJECT)
     return Entity(
         name=item.name,
         class_name=item.class_name,
-        known=_known(item.class_name, WordKind.OBJECT),
+        known=known,
         room=room,
         middle_m=(x, y, z + item.size_m[2] / 2),
         size_m=_turned(item.size_m, yaw_rad),
         parent=item.parent,
         relation=item.relation,
+        shape=known_shape(known, item.size_m),
     )
 
 
@@ -336,12 +340,12 @@ def suits_nest(thing: Entity, place: Entity, room: str) -> bool:
 
 def fits_in_thing(thing: Entity, holder: Entity) -> bool:
     """Whether a thing is smaller than another one and fits its hollow or top."""
-    cls = object_class(holder)
-    if cls is None or thing.volume_m3 >= holder.volume_m3:
+    if thing.volume_m3 >= holder.volume_m3:
         return False
-    if cls.hollow is not None:
-        return _covers(cls.hollow.size_m[:2], thing) and thing.size_m[2] <= 2 * holder.size_m[2]
-    return cls.top is not None and _covers(cls.top.size_m, thing)
+    hollow, top = holder.shape.hollow, holder.shape.top
+    if hollow is not None:
+        return _covers(hollow.size[:2], thing) and thing.size_m[2] <= 2 * holder.size_m[2]
+    return top is not None and _covers(top.size, thing)
 
 
 def fits_at(things: tuple[Entity, ...], place: Entity, relation: Relation) -> bool:

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from papers.et_plan_bench.generation.categories import home_named
-from papers.et_plan_bench.generation.house_facts import HouseFacts, facts_of, fits_at
+from papers.et_plan_bench.generation.house_facts import (
+    HouseFacts,
+    facts_of,
+    fits_at,
+    fits_in_thing,
+)
 from papers.et_plan_bench.generation.least_walk import Walking
 from planner.app.task_worlds import call_action
 from planner.world.catalogue import ObjectClass, default_catalogue
@@ -162,6 +168,17 @@ def test_what_fits_only_turned_does_not_go_there(facts: HouseFacts) -> None:
     assert game.size_m[0] < deep_m < game.size_m[1] < long_m
     assert not fits_at((game,), across, Relation.ON)
     assert fits_at((game,), along, Relation.ON)
+
+
+def test_a_holder_smaller_than_usual_holds_less() -> None:
+    """A plate of 0.238 m on a tray 0.258 m wide, whose bottom is narrower than a usual one's."""
+    entities = facts_of(home_named("et_test_1").make()).entities
+    plate, tray = entities["plate_0"], entities["tray_0"]
+    top = tray.shape.top
+    assert top is not None
+    assert min(top.size) < min(plate.size_m[:2]) < min(tray.size_m[:2])
+    assert not fits_in_thing(plate, tray)
+    assert fits_in_thing(replace(plate, size_m=(*top.size, 0.015)), tray)
 
 
 def test_the_world_puts_things_there(facts: HouseFacts) -> None:
