@@ -103,9 +103,19 @@ class CommandParser(argparse.ArgumentParser):
     that belong to what was chosen on the same command line, before or after `--help`.
     """
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(
+        self, *, declare: Callable[[argparse.ArgumentParser], None] | None = None, **settings: Any
+    ) -> None:
+        """As in argparse.
+
+        Args:
+            declare: declares the arguments, once there is something to parse: of a subcommand whose
+                arguments take long to import.
+            settings: of argparse.
+        """
         super().__init__(**{"formatter_class": _Formatter, **settings})
         self._words: Sequence[str] = ()
+        self._declare = declare
 
     def format_help(self) -> str:
         """The help for the words that were parsed."""
@@ -136,6 +146,9 @@ class CommandParser(argparse.ArgumentParser):
     ) -> tuple[Any, list[str]]:
         """As in argparse, but unknown arguments are an error here, where the options are known."""
         self._words = sys.argv[1:] if args is None else list(args)
+        if self._declare is not None:
+            declare, self._declare = self._declare, None
+            declare(self)
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
             options = [option for action in self._actions for option in action.option_strings]

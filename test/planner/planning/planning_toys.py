@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pytest
 from pydantic import JsonValue
 
 from planner.models.chat import Picture
@@ -395,3 +396,11 @@ def play(
         result = world.carry_out(agent, call)
         planner.observe((AgentResult(agent, call, result, world.now_s),))
     raise AssertionError(f"not over after {most} steps: {outcome.calls[-10:]}")
+
+
+@pytest.fixture
+def toy_world(small_house: House) -> Callable[..., ToyWorld]:
+    def make(*hidden: str, things: Spots | None = None, **more: Any) -> ToyWorld:
+        return ToyWorld(small_house, dict(things or THINGS), set(hidden), **more)
+
+    return make

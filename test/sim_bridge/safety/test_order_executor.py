@@ -122,7 +122,7 @@ def test_rule_15_the_operator_sends_it_there_and_calls_it_back() -> None:
 
 def test_rule_15_a_robot_without_a_dock_or_that_may_not_move_is_reported() -> None:
     gate, _ = made()
-    assert "has no dock (dock in config/spot.yaml)" in gate.go_home(ROBOT).message
+    assert "has no dock (dock in its settings)" in gate.go_home(ROBOT).message
     gate, robot = made(ready=False)
     robot.has_dock = True
     assert "not claimed" in gate.go_home(ROBOT).message
