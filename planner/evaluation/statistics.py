@@ -203,7 +203,11 @@ def bootstrap(
 
 
 def compare(
-    first: Sequence[Sequence[float]], second: Sequence[Sequence[float]], *, binary: bool
+    first: Sequence[Sequence[float]],
+    second: Sequence[Sequence[float]],
+    *,
+    binary: bool,
+    max_value: float = math.inf,
 ) -> Comparison:
     """Compares two runs over the same tasks by the mean of each task.
 
@@ -211,6 +215,7 @@ def compare(
         first: values of the first run, those of each task together.
         second: of the second run, in the same order.
         binary: whether all values are 0 or 1, such as success.
+        max_value: of values from 0, as 1 of shares; no difference is larger.
 
     Raises:
         PlannerError: if the numbers of tasks differ or are zero.
@@ -220,13 +225,15 @@ def compare(
     pairs = zip(task_means(first), task_means(second), strict=True)
     differences = [b - a for a, b in pairs]
     better, worse = sum(d > 0 for d in differences), sum(d < 0 for d in differences)
+    largest = 1.0 if binary else max_value
+    difference = mean(differences, min_value=-largest, max_value=largest)
     if binary and all(len(of_task) == 1 for of_task in (*first, *second)):
         from scipy import stats
 
         p = 1.0 if better + worse == 0 else float(stats.binomtest(better, better + worse).pvalue)
-        return Comparison(mean(differences), better, worse, p, "mcnemar_exact")
+        return Comparison(difference, better, worse, p, "mcnemar_exact")
     p = _sign_flip(np.array([d for d in differences if d]))
-    return Comparison(mean(differences), better, worse, p, "sign_flip")
+    return Comparison(difference, better, worse, p, "sign_flip")
 
 
 def _sign_flip(differences: np.typing.NDArray[np.float64]) -> float:

@@ -14,7 +14,7 @@ from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.table import number, seeds_of, task_words
 from planner.command_line import aligned
 from planner.evaluation import statistics
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import MAX_VALUE, Kind, Metric
 from planner.evaluation.metrics.table import metrics
 from planner.evaluation.statistics import Comparison
 from planner.world.errors import PlannerError
@@ -74,7 +74,9 @@ def compare(first: Mapping[Key, Row], second: Mapping[Key, Row]) -> tuple[Compar
             continue
         ones = statistics.by_task((task, value) for task, value, _ in pairs)
         twos = statistics.by_task((task, value) for task, _, value in pairs)
-        comparison = statistics.compare(ones, twos, binary=metric.kind is Kind.RATE)
+        comparison = statistics.compare(
+            ones, twos, binary=metric.kind is Kind.RATE, max_value=MAX_VALUE[metric.kind]
+        )
         first_mean, second_mean = (fmean(statistics.task_means(values)) for values in (ones, twos))
         found.append(Compared(metric, first_mean, second_mean, comparison))
     return tuple(found)

@@ -25,7 +25,7 @@ class Kind(StrEnum):
     MEAN = "mean"
 
 
-_MAX = {Kind.SHARE: 1.0, Kind.MEAN: math.inf}
+MAX_VALUE = {Kind.RATE: 1.0, Kind.SHARE: 1.0, Kind.MEAN: math.inf}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Metric:
         if self.kind is Kind.RATE:
             return statistics.task_rate(outcomes)
         means = statistics.task_means(outcomes)
-        return statistics.mean(means, min_value=0.0, max_value=_MAX[self.kind])
+        return statistics.mean(means, min_value=0.0, max_value=MAX_VALUE[self.kind])
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from planner.evaluation import statistics
-from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Metric, MetricRecord
+from planner.evaluation.metrics.metric import ALL_METRICS, MAX_VALUE, Kind, Metric, MetricRecord
 from planner.evaluation.statistics import Comparison, Estimate
 from planner.evaluation.trace import EpisodeTrace
 from planner.world.errors import PlannerError
@@ -71,6 +71,7 @@ def compare(first: Sequence[EpisodeTrace], second: Sequence[EpisodeTrace], name:
         statistics.by_task((task, value) for task, value, _ in found),
         statistics.by_task((task, value) for task, _, value in found),
         binary=metric.kind is Kind.RATE,
+        max_value=MAX_VALUE[metric.kind],
     )
 
 

@@ -162,3 +162,13 @@ def test_no_mean_is_where_no_value_can_be() -> None:
     assert (kept.low, kept.high, kept.value) == (0.0, 1.0, mean(shares).value)
     inside = [0.4, 0.5, 0.6]
     assert mean(inside, min_value=0.0, max_value=1.0) == mean(inside)
+
+
+def test_the_interval_of_a_difference_stays_within_the_values() -> None:
+    """Of two shares no difference is beyond 1."""
+    found = compare(
+        _alone([1.0, 1.0, 1.0, 0.5]), _alone([0.0, 0.0, 0.0, 0.5]), binary=False, max_value=1.0
+    )
+    assert found.difference.low == -1.0
+    seeds = compare([[1.0, 1.0]] * 4, [[0.0, 0.0]] * 3 + [[1.0, 1.0]], binary=True)
+    assert seeds.difference.low == -1.0
