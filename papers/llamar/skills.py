@@ -393,8 +393,8 @@ def within_range(name: str, summary: str) -> SkillPart:
         part,
         summary=summary,
         preconditions=(*part.preconditions, is_in_range),
-        partnr_text="",
-        epm_text="",
+        named_text="",
+        numbered_text="",
         like=name,
         stands_still=True,
     )

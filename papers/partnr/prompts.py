@@ -131,7 +131,7 @@ def offered(able: Capabilities | None, *, with_tools: bool) -> tuple[str, ...]:
     found = [
         name
         for name, part in SKILLS.usable().items()
-        if part.partnr_text and (with_tools or not part.is_query) and is_able(name, able)
+        if part.named_text and (with_tools or not part.is_query) and is_able(name, able)
     ]
     return in_order(found, _ORDER)
 
@@ -161,7 +161,7 @@ def team_opening(instruction: str, world: str, verbs: Sequence[Iterable[str]]) -
 
 def tool_lines(verbs: Iterable[str], may_ask: bool) -> str:
     """One line per tool, in alphabetical order."""
-    texts = [(verb, SKILLS.get(verb).partnr_text) for verb in verbs]
+    texts = [(verb, SKILLS.get(verb).named_text) for verb in verbs]
     lines = [f"- {verb}: {text}" for verb, text in texts if text]
     if may_ask:
         lines.append(f"- Ask: {_ASKING}")

@@ -14,7 +14,7 @@ from planner.evaluation.language import evaluation_of
 from planner.evaluation.trace_builder import TracedEvaluator
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.sightings import GT_VISIBILITY, PARTNR_VISIBILITY, Visibility
+from planner.memory.sightings import FULL_VISIBILITY, GT_VISIBILITY, Visibility
 from planner.memory.updater import MemoryUpdater
 from planner.planning.planner import Planner, Task, terms_of
 from planner.planning.planner_inputs import full_belief
@@ -475,7 +475,7 @@ def prepare_run(
         return prepare_embedded(backend, house, episode, make_planner, options)
     if _sees_by_itself(backend):
         far = isinstance(backend, PicturelessBackend) and backend.sees_far
-        visibility = PARTNR_VISIBILITY if far else GT_VISIBILITY
+        visibility = FULL_VISIBILITY if far else GT_VISIBILITY
         return prepare_graph(backend, house, episode, make_planner, options, visibility=visibility)
     return prepare_pictured(backend, house, episode, make_planner, options)
 

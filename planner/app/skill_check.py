@@ -353,13 +353,13 @@ def _wrong_words(role: Role, belief: Belief) -> Iterator[tuple[str, SkillCode]]:
 
 def _offered(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Belief) -> Finding:
     check = "can_be_called_by_a_model"
-    if not (part.partnr_text or part.epm_text):
+    if not (part.named_text or part.numbered_text):
         return Finding(check, Verdict.SKIPPED, "no dialogue offers it: it has no text for prompts")
     return checked(check, partial(_reads_replies, name, part, calls, belief))
 
 
 def _reads_replies(name: str, part: SkillPart, calls: Sequence[SkillCall], belief: Belief) -> str:
-    for text in (part.partnr_text, part.epm_text):
+    for text in (part.named_text, part.numbered_text):
         if "\n" in text:
             return "a text for prompts has more than one line"
     words = words_of(belief, Naming.NAMES)

@@ -47,8 +47,8 @@ class Visibility:
 # EPM-1.2: "GT" counts what fills 0.1 % of the view 0.2 m to 6 m away;
 # "PARTNR privileged" counts one visible pixel at any distance.
 GT_VISIBILITY = Visibility(0.001, 0.2, 6.0)
-PARTNR_VISIBILITY = Visibility(0.0, 0.0, float("inf"))
-VISIBILITIES: Mapping[str, Visibility] = {"gt": GT_VISIBILITY, "partnr": PARTNR_VISIBILITY}
+FULL_VISIBILITY = Visibility(0.0, 0.0, float("inf"))
+VISIBILITIES: Mapping[str, Visibility] = {"gt": GT_VISIBILITY, "partnr": FULL_VISIBILITY}
 
 
 def sightings_of_images(frame: CameraFrame, names: Mapping[int, str]) -> list[Sighting]:

@@ -19,7 +19,7 @@ from planner.world.skill import (
     SkillEffect,
 )
 
-SKILL_INTERFACE = 1
+SKILL_INTERFACE = 2
 # The fields of effects that are indices of arguments.
 _ARGUMENTS = ("thing", "furniture", "relation", "entity")
 
@@ -35,8 +35,8 @@ class SkillRecord:
         abilities: the primitives that a body must have.
         affordance: that the first entity must have.
         effects: of success on the world.
-        partnr_text: for the prompts of PARTNR's planners; "" = not offered.
-        epm_text: for EPM's dialogue, where entities are numbers; "" = not offered.
+        named_text: for prompts in which entities have names; "" = not offered.
+        numbered_text: for prompts in which they are numbers; "" = not offered.
         timeout_s: default, on the world's clock.
         timed_out_text: result text of a call that timed out; "" = the usual one.
         is_query: whether it only reads the belief and is not an action (PARTNR-D56).
@@ -52,8 +52,8 @@ class SkillRecord:
     abilities: frozenset[str] = frozenset()
     affordance: str | None = None
     effects: tuple[SkillEffect, ...] = ()
-    partnr_text: str = ""
-    epm_text: str = ""
+    named_text: str = ""
+    numbered_text: str = ""
     timeout_s: float = 120.0
     timed_out_text: str = ""
     is_query: bool = False

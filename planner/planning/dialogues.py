@@ -268,7 +268,7 @@ class AgentDialogues:
 MAX_CALLS = 50
 
 
-class EpmScript:
+class NumberedScript:
     """EPM's wording: entities by number, a turn is a call and `Assigned!`."""
 
     name = "react"
@@ -323,6 +323,6 @@ def make_react(
     *,
     whole_list: bool = False,
 ) -> AgentDialogues:
-    """The planner for one task; `whole_list` as of `EpmScript`."""
-    script = EpmScript(axes, whole_list=whole_list)
+    """The planner for one task; `whole_list` as of `NumberedScript`."""
+    script = NumberedScript(axes, whole_list=whole_list)
     return AgentDialogues(script, task, model, options, on_call)

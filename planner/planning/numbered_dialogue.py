@@ -109,7 +109,7 @@ def opening_text(
     """The same from the entities' lines."""
     lines = [f"Task: {instruction}", "", ENTITIES, *entities]
     lines += ["", HINT, "", ACTIONS]
-    lines += [f"- {verb}: {SKILLS.get(verb).epm_text}" for verb in verbs]
+    lines += [f"- {verb}: {SKILLS.get(verb).numbered_text}" for verb in verbs]
     if may_ask:
         lines.append(f"- Ask: {ASKING}")
     return "\n".join([*lines, "", QUESTION])
@@ -118,7 +118,7 @@ def opening_text(
 def offered(able: Capabilities | None) -> tuple[str, ...]:
     """The skills that an agent's body can do, in the order of the dialogue's actions."""
     skills = SKILLS.usable().items()
-    return in_order((n for n, part in skills if part.epm_text and is_able(n, able)), _ORDER)
+    return in_order((n for n, part in skills if part.numbered_text and is_able(n, able)), _ORDER)
 
 
 def numbered(belief: Belief) -> list[BeliefNode]:

@@ -316,8 +316,8 @@ class StateSkill(FileModel):
         copies: states with several values that are copied from the held object.
         divides: whether a target whose class has slices is replaced by these.
         furniture: whether furniture may be the target as well.
-        partnr_text: for PARTNR's prompts; "" = not offered.
-        epm_text: for EPM's dialogue; "" = not offered.
+        named_text: for prompts in which entities have names; "" = not offered.
+        numbered_text: for prompts in which they are numbers; "" = not offered.
     """
 
     name: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z]*$")]
@@ -330,8 +330,8 @@ class StateSkill(FileModel):
     duration_s: Annotated[float, Field(gt=0, le=600)]
     divides: bool = False
     furniture: bool = False
-    partnr_text: str = ""
-    epm_text: str = ""
+    named_text: str = ""
+    numbered_text: str = ""
 
     @cached_property
     def primitive(self) -> str:

@@ -28,11 +28,11 @@ SKILL = SkillPart(
     preconditions=(thing_can_be_fetched,),
     # On or within is not an argument here: the memory derives it from the object's position.
     effects=(PutDown(thing=0, furniture=1, relation=None),),
-    partnr_text=(
+    named_text=(
         "fetches an object and puts it into furniture, or on it where there is no room inside. "
         "Example (PutAway[vase_0, cabinet_7])"
     ),
-    epm_text=(
+    numbered_text=(
         "fetches a thing and puts it into furniture, or on it where there is no room inside. "
         "Example: PutAway[Object.149, Object.101]"
     ),

@@ -59,7 +59,7 @@ SCOUT = SkillPart(
     summary="goes some way in a random direction, to find lost persons",
     routine=alone(PrimitiveName.SCOUT),
     abilities=frozenset({PrimitiveName.SCOUT}),
-    partnr_text="goes some way in a random direction, to find lost persons. Example (Scout[])",
+    named_text="goes some way in a random direction, to find lost persons. Example (Scout[])",
 )
 CARRY = SkillPart(
     summary="takes hold of a lost person, whom at least two have to carry",
@@ -67,7 +67,7 @@ CARRY = SkillPart(
     roles=(Role.OBJECT,),
     abilities=frozenset({PrimitiveName.CARRY}),
     effects=(AsReported(),),
-    partnr_text=(
+    named_text=(
         "takes hold of a lost person who is near; the person moves once at least two agents "
         "hold on, and supplies are dropped. Example (Carry[lost_person_timmy_6])"
     ),
@@ -76,7 +76,7 @@ DISCARD_SUPPLIES = SkillPart(
     summary="throws all sand and water away",
     routine=alone(PrimitiveName.DISCARD_SUPPLIES),
     abilities=frozenset({PrimitiveName.DISCARD_SUPPLIES}),
-    partnr_text="throws all sand and water of the agent away. Example (DiscardSupplies[])",
+    named_text="throws all sand and water of the agent away. Example (DiscardSupplies[])",
 )
 DROP_OFF = SkillPart(
     summary="puts the person whom the agent holds into a deposit",
@@ -84,7 +84,7 @@ DROP_OFF = SkillPart(
     roles=(Role.FURNITURE,),
     abilities=frozenset({PrimitiveName.DROP_OFF}),
     effects=(AsReported(),),
-    partnr_text=(
+    named_text=(
         "puts the person whom the agent holds into a deposit; all who hold the person have to "
         "be near it and do so. Example (DropOff[deposit_facility_5])"
     ),
@@ -94,7 +94,7 @@ STORE_SUPPLIES = SkillPart(
     routine=on_target(PrimitiveName.STORE_SUPPLIES),
     roles=(Role.FURNITURE,),
     abilities=frozenset({PrimitiveName.STORE_SUPPLIES}),
-    partnr_text=(
+    named_text=(
         "puts all sand and water of the agent into a deposit, which must be near. Example "
         "(StoreSupplies[deposit_facility_5])"
     ),
@@ -104,7 +104,7 @@ TAKE_SAND = SkillPart(
     routine=on_target(PrimitiveName.TAKE_SAND),
     roles=(Role.FURNITURE,),
     abilities=frozenset({PrimitiveName.TAKE_SAND}),
-    partnr_text=(
+    named_text=(
         "takes one unit of sand from a reservoir, or as many as fit from a deposit, which "
         "must be near. Example (TakeSand[reservoir_utah_3])"
     ),
@@ -114,7 +114,7 @@ TAKE_WATER = SkillPart(
     routine=on_target(PrimitiveName.TAKE_WATER),
     roles=(Role.FURNITURE,),
     abilities=frozenset({PrimitiveName.TAKE_WATER}),
-    partnr_text=(
+    named_text=(
         "takes one unit of water from a reservoir, or as many as fit from a deposit, which "
         "must be near. Example (TakeWater[reservoir_york_4])"
     ),
@@ -125,7 +125,7 @@ USE_SAND = SkillPart(
     roles=(Role.OBJECT_OR_FURNITURE,),
     abilities=frozenset({PrimitiveName.USE_SAND}),
     effects=(AsReported(),),
-    partnr_text=(
+    named_text=(
         "throws one unit of sand onto a chemical fire; it works on the cells around the "
         "agent. Example (UseSand[caldor_fire_1])"
     ),
@@ -136,7 +136,7 @@ USE_WATER = SkillPart(
     roles=(Role.OBJECT_OR_FURNITURE,),
     abilities=frozenset({PrimitiveName.USE_WATER}),
     effects=(AsReported(),),
-    partnr_text=(
+    named_text=(
         "throws one unit of water onto a fire that is not chemical; it works on the cells "
         "around the agent. Example (UseWater[great_fire_2])"
     ),

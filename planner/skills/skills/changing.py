@@ -42,8 +42,8 @@ def _part(skill: StateSkill) -> SkillPart:
         affordance=default_states().affordance_of[next(iter(skill.sets))],
         preconditions=(lambda attempt, arguments: _check_hand(attempt, arguments, skill),),
         effects=tuple(effects),
-        partnr_text=skill.partnr_text,
-        epm_text=skill.epm_text,
+        named_text=skill.named_text,
+        numbered_text=skill.numbered_text,
     )
 
 

@@ -15,7 +15,7 @@ SKILLS: Mapping[str, SkillPart] = {
         roles=(Role.ROOM,),
         aliases=("ExploreRoom",),
         abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
-        partnr_text="goes to all furniture of a room, to find things. Example (Explore[kitchen_1])",
+        named_text="goes to all furniture of a room, to find things. Example (Explore[kitchen_1])",
         timeout_s=600.0,
     ),
     "ExploreFurniture": SkillPart(
@@ -23,7 +23,7 @@ SKILLS: Mapping[str, SkillPart] = {
         routine=explore_furniture,
         roles=(Role.FURNITURE,),
         abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
-        epm_text=(
+        numbered_text=(
             "goes to a piece of furniture and looks for things at it, and in it where it is open."
             " Example: ExploreFurniture[Object.101]"
         ),

@@ -17,14 +17,14 @@ SKILLS: Mapping[str, SkillPart] = {
         summary="tells what the other agents do and did",
         routine=find_agent_actions,
         aliases=("FindPartnerAgentActionTool",),
-        partnr_text="tells what the other agents do and did. Example (FindAgentActionTool[])",
+        named_text="tells what the other agents do and did. Example (FindAgentActionTool[])",
         is_query=True,
     ),
     "FindObjectTool": SkillPart(
         summary="names known things that fit a description",
         routine=answers(find_objects),
         roles=(Role.TEXT,),
-        partnr_text=(
+        named_text=(
             "finds known objects by a description. Example (FindObjectTool[toys on the floor])"
         ),
         is_query=True,
@@ -33,7 +33,7 @@ SKILLS: Mapping[str, SkillPart] = {
         summary="names furniture that fits a description",
         routine=answers(find_receptacles),
         roles=(Role.TEXT,),
-        partnr_text=(
+        named_text=(
             "finds furniture by a description. Example (FindReceptacleTool[a table in the kitchen])"
         ),
         is_query=True,
@@ -42,7 +42,7 @@ SKILLS: Mapping[str, SkillPart] = {
         summary="names rooms that fit a description",
         routine=answers(find_rooms),
         roles=(Role.TEXT,),
-        partnr_text="finds rooms by a description. Example (FindRoomTool[a room with a bed])",
+        named_text="finds rooms by a description. Example (FindRoomTool[a room with a bed])",
         is_query=True,
     ),
 }

@@ -18,8 +18,9 @@ SKILLS: Mapping[str, SkillPart] = {
         abilities=frozenset({PrimitiveName.PICK}),
         preconditions=(hand_is_free,),
         effects=(PickedUp(),),
-        partnr_text="takes an object, which must be near; a hand holds one. Example (Pick[vase_0])",
-        epm_text="takes a thing into the hand; a hand holds one thing. Example: Pick[Object.149]",
+        named_text="takes an object, which must be near; a hand holds one. Example (Pick[vase_0])",
+        numbered_text="takes a thing into the hand; a hand holds one thing. "
+        "Example: Pick[Object.149]",
     ),
     "Place": SkillPart(
         summary="puts the held thing on or into furniture, or on the floor",
@@ -29,12 +30,12 @@ SKILLS: Mapping[str, SkillPart] = {
         abilities=frozenset({PrimitiveName.PLACE}),
         preconditions=(thing_is_in_hand,),
         effects=(PutDown(),),
-        partnr_text=(
+        named_text=(
             "puts down the object in the hand: Place[<object>, <on or within>, <furniture>, "
             "<next_to or None>, <reference object or None>]. The reference object must already be"
             " on that furniture. Example (Place[vase_0, on, table_3, None, None])"
         ),
-        epm_text=(
+        numbered_text=(
             "puts the thing in the hand down, on or within furniture, next_to a thing that is "
             "there already or anywhere. Examples: Place[Object.149, on, Object.101, None, None], "
             "Place[Object.149, on, Object.101, next_to, Object.150]"
@@ -48,7 +49,7 @@ SKILLS: Mapping[str, SkillPart] = {
         abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.PICK, PrimitiveName.PLACE}),
         preconditions=(thing_can_be_fetched,),
         effects=(PutDown(),),
-        partnr_text=(
+        named_text=(
             "fetches an object and puts it down: Rearrange[<object>, <on or within>, <furniture>,"
             " <next_to or None>, <reference object or None>]. Example (Rearrange[vase_0, on, "
             "table_3, None, None])"
@@ -62,8 +63,8 @@ SKILLS: Mapping[str, SkillPart] = {
         aliases=("OpenFurniture",),
         abilities=frozenset({PrimitiveName.OPEN}),
         effects=(OpenedTo(1.0),),
-        partnr_text="opens furniture that opens. Example (Open[cabinet_7])",
-        epm_text=(
+        named_text="opens furniture that opens. Example (Open[cabinet_7])",
+        numbered_text=(
             "opens furniture, so that one can look and reach inside. Example: Open[Object.101]"
         ),
     ),
@@ -74,7 +75,7 @@ SKILLS: Mapping[str, SkillPart] = {
         aliases=("CloseFurniture",),
         abilities=frozenset({PrimitiveName.CLOSE}),
         effects=(OpenedTo(0.0),),
-        partnr_text="closes furniture that opens. Example (Close[cabinet_7])",
-        epm_text="closes furniture that opens. Example: Close[Object.101]",
+        named_text="closes furniture that opens. Example (Close[cabinet_7])",
+        numbered_text="closes furniture that opens. Example: Close[Object.101]",
     ),
 }

@@ -44,8 +44,8 @@ SKILLS: Mapping[str, SkillPart] = {
         roles=(Role.TARGET,),
         abilities=frozenset({PrimitiveName.NAVIGATE}),
         timed_out_text="Unsuccessful execution - skill timed out on the way to target",
-        partnr_text="goes next to furniture, a room or an object. Example (Navigate[table_3])",
-        epm_text="goes next to a thing or furniture. Example: Navigate[Object.101]",
+        named_text="goes next to furniture, a room or an object. Example (Navigate[table_3])",
+        numbered_text="goes next to a thing or furniture. Example: Navigate[Object.101]",
         timeout_s=180.0,
     ),
     "LookRound": SkillPart(
@@ -56,13 +56,13 @@ SKILLS: Mapping[str, SkillPart] = {
     "Wait": SkillPart(
         summary="lets a fixed time pass",
         routine=wait,
-        partnr_text="does nothing for a while. Example (Wait[])",
+        named_text="does nothing for a while. Example (Wait[])",
     ),
     "Done": SkillPart(
         summary="declares the task finished; nothing moves",
         routine=done,
-        partnr_text="says that the whole task is finished. Example (Done[])",
-        epm_text=(
+        named_text="says that the whole task is finished. Example (Done[])",
+        numbered_text=(
             "says that the whole task is finished; nothing can be done after it. Example: Done[]"
         ),
     ),

@@ -159,7 +159,7 @@ def test_what_ships_passes(name: str) -> None:
             {"is_named_as_calls_can_name_it", "reads_its_calls_as_it_writes_them"},
         ),
         (
-            SkillPart(summary="-", routine=_nothing, partnr_text="two\nlines"),
+            SkillPart(summary="-", routine=_nothing, named_text="two\nlines"),
             {"can_be_called_by_a_model"},
         ),
     ],

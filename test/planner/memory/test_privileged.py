@@ -20,8 +20,8 @@ from memory_samples import (
 from planner.memory.memory import Memory
 from planner.memory.privileged import CONFIRM_S, PrivilegedUpdater
 from planner.memory.sightings import (
+    FULL_VISIBILITY,
     GT_VISIBILITY,
-    PARTNR_VISIBILITY,
     Visibility,
     sightings_of_images,
 )
@@ -137,7 +137,7 @@ def test_without_pictures_a_thing_is_gone_when_its_place_is_seen_without_it() ->
 def test_32_what_counts_as_seen(fraction: float, distance_m: float, seen: bool) -> None:
     sighting = Sighting("cup_0", fraction, distance_m, (9, 9), (0, 0, 0))
     assert GT_VISIBILITY.shows(sighting) is seen
-    assert PARTNR_VISIBILITY.shows(replace(sighting, fraction=1 / 384**2))
+    assert FULL_VISIBILITY.shows(replace(sighting, fraction=1 / 384**2))
     stage = Stage(shown=[sighting])
     assert (stage.look(cup_at(0, 0)) != []) is seen
 
@@ -152,7 +152,7 @@ def test_32_pixels_are_counted_in_pictures() -> None:
     frame.instances[:] = 0
     frame.instances[7, 9] = CUP
     (sighting,) = sightings_of_images(frame, {CUP: "cup_0"})
-    assert PARTNR_VISIBILITY.shows(sighting)
+    assert FULL_VISIBILITY.shows(sighting)
     assert sighting.distance_m == 2.0
 
 

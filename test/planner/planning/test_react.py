@@ -13,7 +13,7 @@ from planning_toys import ToyWorld, capabilities, play
 from planner.models.caller import ModelCall
 from planner.models.chat import Message, ModelError, Speaker, transcript
 from planner.models.teacher import ScriptedModel
-from planner.planning.dialogues import MAX_CALLS, AgentDialogues, EpmScript, make_react
+from planner.planning.dialogues import MAX_CALLS, AgentDialogues, NumberedScript, make_react
 from planner.planning.numbered_dialogue import ENTITIES, entity_line, numbered
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import DialogueOptions
@@ -123,11 +123,11 @@ def test_with_the_whole_list_each_turn_has_all_entities(toy_world: Make) -> None
     assert (head, known) == ("Result: Successful execution!", ENTITIES)
     assert entities == [entity_line(node) for node in numbered(world.belief())]
     assert DELTAS[0] not in turn
-    script = EpmScript(whole_list=True)
+    script = NumberedScript(whole_list=True)
     assert script.shortened(turn) == head
     opening = model.asked[0][1].text
     assert script.shortened(opening) == opening
-    assert EpmScript().shortened(turn) == turn
+    assert NumberedScript().shortened(turn) == turn
 
 
 def test_a_failure_is_reported_in_the_literal_text(toy_world: Make) -> None:

@@ -18,4 +18,4 @@ def test_what_a_skill_is_like_takes_the_same_arguments_and_has_the_same_effects(
         other = SKILLS.get(part.like)
         assert part.roles == other.roles, name
         assert part.effects == other.effects, name
-        assert not part.partnr_text, name
+        assert not part.named_text, name

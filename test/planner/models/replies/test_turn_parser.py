@@ -23,7 +23,7 @@ from planner.models.replies.turn import (
     words_of,
 )
 from planner.parts.calls import parse_call
-from planner.planning.dialogues import EpmScript
+from planner.planning.dialogues import NumberedScript
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode
 
@@ -36,7 +36,7 @@ NOBODY = Belief(0.0, 0, {})
 
 
 def read_reply(text: str, words: Words = KNOWN, *, cut: bool = False) -> Turn:
-    ability = Ability(EpmScript().verbs(None))
+    ability = Ability(NumberedScript().verbs(None))
     grammar = turn_grammar(words, {"agent_0": ability}, TurnForm.CALL)
     return read_turn(text, grammar, NOBODY, Naming.NUMBERS, cut=cut)
 
@@ -172,7 +172,7 @@ def test_what_models_write_is_read_in_the_usual_spelling(
 ) -> None:
     """Aliases, PARTNR-D40's names and blanks: the papers' own outputs have them."""
     belief = toy_world().belief()
-    ability = Ability(EpmScript().verbs(None))
+    ability = Ability(NumberedScript().verbs(None))
     words = words_of(belief, Naming.NUMBERS)
     grammar = turn_grammar(words, {"agent_0": ability}, TurnForm.CALL)
     turn = read_turn(f"{text}\nAssigned!", grammar, belief, Naming.NUMBERS)
@@ -181,7 +181,9 @@ def test_what_models_write_is_read_in_the_usual_spelling(
 
 
 def read_team(text: str) -> Turn:
-    abilities = {agent: Ability(EpmScript().verbs(None)[:-1]) for agent in ("agent_0", "agent_1")}
+    abilities = {
+        agent: Ability(NumberedScript().verbs(None)[:-1]) for agent in ("agent_0", "agent_1")
+    }
     grammar = turn_grammar(KNOWN, abilities, TurnForm.TEAM)
     return read_turn(text, grammar, NOBODY, Naming.NUMBERS)
 
