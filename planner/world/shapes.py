@@ -16,9 +16,10 @@ from planner.world.files import FileModel
 from planner.world.geometry import Pose, Vec3, record
 
 Fraction3 = tuple[float, float, float]
-Size3 = tuple[
-    Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)], Annotated[float, Field(gt=0)]
-]
+# A tenth of a millimetre: to this sizes are rounded, and nothing thinner can be simulated.
+MIN_EXTENT_M = 1e-4
+_Extent = Annotated[float, Field(ge=MIN_EXTENT_M)]
+Size3 = tuple[_Extent, _Extent, _Extent]
 _Level = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -148,11 +149,17 @@ def scale_parts(parts: Sequence[Part], size_m: Vec3) -> tuple[Part, ...]:
         part.model_copy(
             update={
                 "center": scale(part.center, size_m),
-                "size": _rounded(part, scale(part.size, size_m)),
+                "size": _rounded(part, _extents(part.size, size_m)),
             }
         )
         for part in parts
     )
+
+
+def _extents(size: Vec3, size_m: Vec3) -> Vec3:
+    """A part's extents in metres; none is rounded to nothing."""
+    x, y, z = (max(extent, MIN_EXTENT_M) for extent in scale(size, size_m))
+    return (x, y, z)
 
 
 def _rounded(part: Part, size: Vec3) -> Vec3:

@@ -15,5 +15,5 @@ def test_missing_messages_are_named_with_what_to_do(monkeypatch: pytest.MonkeyPa
         if name == "sim_bridge.ros.node" or name.startswith("moveit_msgs"):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "moveit_msgs", None)
-    with pytest.raises(PlannerError, match=r"moveit_msgs.*make robot-interfaces"):
+    with pytest.raises(PlannerError, match=r"(control|moveit)_msgs.*make robot-interfaces"):
         make_backend("ros", "")

@@ -107,3 +107,16 @@ def test_after_the_largest_seed_comes_the_smallest(tmp_path: Path) -> None:
     path.write_text(json.dumps({**SOUND[1], "seed": 2**63 - 1}), encoding="utf-8")
     seeds = [job.seed for job in jobs_of(find_suite(str(path)), 3, 0)]
     assert sorted(seeds) == [0, 1, 2**63 - 1]
+
+
+@pytest.mark.parametrize(("extent", "is_sound"), [(5e-324, False), (1e-4, True)])
+def test_the_thinnest_thing_runs_or_is_an_error(
+    extent: float, is_sound: bool, tmp_path: Path
+) -> None:
+    document = copy.deepcopy(next(each for each in SOUND if each["objects"]))
+    document["objects"][0]["size_m"][0] = extent
+    path = tmp_path / "episode.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert (LINTER.lint(path).errors == 0) == is_sound
+    if is_sound:
+        assert _row(path).error is None
