@@ -92,7 +92,7 @@ def with_table(**changes: Any) -> dict[str, Any]:
         (with_table(poses=[[3.0, 4.0, 0]]), "furniture.0.poses.0", "does not fit"),
         (with_table(poses=[[2, 3, 0], [0.6, 0.6, 0]]), "furniture.0.poses.1", "more than 2 m away"),
         (with_table(poses=[[2, 3]]), "furniture.0.poses.0", "required"),
-        (with_table(size_m=[0.7, -1, 0.5]), "furniture.0.size_m", "greater than 0"),
+        (with_table(size_m=[0.7, -1, 0.5]), "furniture.0.size_m", "0.0001"),
         (layout(rooms=[ROOM | {"class_name": "dungeon"}]), "rooms.0.class_name", "no room 'dung"),
         (
             layout(rooms=[ROOM | {"polygon_m": [[0, 0], [1, 1], [0, 1], [1, 0]]}]),
