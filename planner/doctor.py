@@ -55,6 +55,7 @@ _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
     "local",
+    "smollm",
     "vlm",
     "train",
     "embed",

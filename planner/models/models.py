@@ -38,6 +38,42 @@ def _make_local(request: ModelRequest) -> ChatModel:
     return InProcessModel(folder, device=device, adapter=adapter, temperature=temperature)
 
 
+def _make_gguf(request: ModelRequest) -> ChatModel:
+    return _gguf(request, Path(request.source), Path(request.source).stem)
+
+
+def _make_smollm2(request: ModelRequest) -> ChatModel:
+    from planner.models.gguf import smollm2_file
+
+    return _gguf(request, smollm2_file(), "smollm2")
+
+
+def _gguf(request: ModelRequest, file: Path, name: str) -> ChatModel:
+    from planner.models.gguf import Engine, GgufModel, free_cores
+
+    adapter = request.text("adapter")
+    engine = Engine(
+        str(file),
+        (adapter,) if adapter else (),
+        context=int(request.number("context")),
+        slots=int(request.number("slots")),
+        threads=int(request.number("threads")) or free_cores(),
+    )
+    named = f"{name}+{Path(adapter).stem}" if adapter else name
+    return GgufModel(
+        engine, named, adapter=0 if adapter else -1, temperature=request.number("temperature")
+    )
+
+
+def _check_gguf(request: ModelRequest) -> None:
+    from planner.models.gguf import check_gguf
+
+    if request.source:
+        check_gguf(Path(request.source))
+    if request.text("adapter"):
+        check_gguf(Path(request.text("adapter")))
+
+
 def _kind(folder: Path) -> str:
     """The architecture; "" if the file cannot be read, which loading then reports."""
     try:
@@ -130,6 +166,14 @@ def _check_roles(request: ModelRequest) -> None:
     read_role_file(Path(request.source))
 
 
+_GGUF_OPTIONS = (
+    TEMPERATURE,
+    Option("adapter", "", "GGUF file of a LoRA adapter for the model", is_path=True),
+    Option("context", 8192, "tokens of a dialogue, prompt and reply", min_value=256),
+    Option("slots", 2, "dialogues whose prompts are kept at the same time", min_value=1),
+    Option("threads", 0, "of the calculation; 0 = one less than there are cores", min_value=0),
+)
+
 MODELS: Mapping[str, ModelPart] = {
     "server": ModelPart(
         summary="behind an OpenAI-compatible server; a plain name with an address means it",
@@ -159,6 +203,22 @@ MODELS: Mapping[str, ModelPart] = {
             Option("device", "cpu", "torch device for the model"),
             Option("adapter", "", "folder of a LoRA adapter for the model", is_path=True),
         ),
+    ),
+    "gguf": ModelPart(
+        summary="a GGUF file of yours by llama.cpp, in a process of its own; extra smollm",
+        make=_make_gguf,
+        source="FILE",
+        source_is_path=True,
+        holds_grammar=True,
+        check=_check_gguf,
+        options=_GGUF_OPTIONS,
+    ),
+    "smollm2": ModelPart(
+        summary="SmolLM2-135M-Instruct by llama.cpp, in a process of its own; extra smollm",
+        make=_make_smollm2,
+        holds_grammar=True,
+        check=_check_gguf,
+        options=_GGUF_OPTIONS,
     ),
     "teacher": ModelPart(
         summary="privileged: reads the goal and replies as a flawless model, with seeded faults",

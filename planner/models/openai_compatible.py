@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import os
 import time
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -232,10 +233,12 @@ class OpenAiCompatible:
         dialect: Dialect = Dialect.AUTO,
         temperature: float = 0.0,
         logprobs: bool = False,
+        fields: Mapping[str, object] | None = None,
     ) -> None:
         """Stores the server's base URL, such as http://127.0.0.1:8000/v1; connects later.
 
-        A LoRA adapter is served under a name of its own, which is then the `model`.
+        A LoRA adapter is served under a name of its own, which is then the `model`. `fields` are
+        further ones of each request, by the server's documentation.
 
         Raises:
             ModelError: for an invalid URL.
@@ -244,7 +247,7 @@ class OpenAiCompatible:
             raise ModelError(f"the model's address {url!r} does not begin with http:// or https://")
         self._url, self._model = url, model
         self._dialect, self._temperature = dialect, temperature
-        self._logprobs = logprobs
+        self._logprobs, self._fields = logprobs, dict(fields or {})
         self._client: AsyncOpenAI | None = None
 
     @property
@@ -288,7 +291,7 @@ class OpenAiCompatible:
             body["stop"] = list(request.stop)
         if request.seed is not None:
             body["seed"] = request.seed
-        return body
+        return body | self._fields
 
     async def _find_dialect(self, deadline_s: float) -> Dialect:
         """Requests a word that only a constrained model would reply."""
