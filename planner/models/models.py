@@ -169,9 +169,11 @@ def _check_roles(request: ModelRequest) -> None:
 _GGUF_OPTIONS = (
     TEMPERATURE,
     Option("adapter", "", "GGUF file of a LoRA adapter for the model", is_path=True),
-    Option("context", 8192, "tokens of a dialogue, prompt and reply", min_value=256),
-    Option("slots", 2, "dialogues whose prompts are kept at the same time", min_value=1),
-    Option("threads", 0, "of the calculation; 0 = one less than there are cores", min_value=0),
+    Option(
+        "context", 8192, "tokens of a dialogue, prompt and reply", min_value=256, max_value=1 << 20
+    ),
+    Option("slots", 2, "dialogues whose prompts are kept", min_value=1, max_value=64),
+    Option("threads", 0, "of the engine; 0 = the cores less one", min_value=0, max_value=256),
 )
 
 MODELS: Mapping[str, ModelPart] = {
