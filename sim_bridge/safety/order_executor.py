@@ -67,7 +67,10 @@ class OrderExecutor:
         return order.outcome or order.agreed
 
     def take(self, agent: str, guard: Guard, command: Command) -> Order:
-        """Starts a command if the rules allow it."""
+        """Starts a command if the rules allow it; a gentle stop is under way only once."""
+        running = guard.order
+        if command is Command.ESTOP_GENTLE and running is not None and running.command is command:
+            return running
         order = self._agree(agent, guard, command)
         if order.outcome is None:
             self.begin(agent, guard, order)

@@ -78,6 +78,8 @@ def test_an_emergency_stop_is_ended_by_a_harder_one_alone() -> None:
     stop = gate.order(ROBOT, Command.STOP).outcome
     assert stop is not None
     assert (stop.success, gentle.outcome) == (True, None)
+    again = gate.order(ROBOT, Command.ESTOP_GENTLE)
+    assert again.outcome is None, "it has not stopped before the first one has ended"
     assert robot.begun == [Command.ESTOP_GENTLE], "nothing holds up its way to the ground"
     hard = gate.order(ROBOT, Command.ESTOP_HARD)
     assert gentle.outcome is not None
