@@ -14,6 +14,7 @@ from pathlib import Path
 
 import yaml
 
+from papers.partnr import episodes
 from papers.partnr.claims import table_lines
 from papers.partnr.episodes.episodes import import_partnr_episodes
 from planner.bench.runs import run_cli
@@ -23,6 +24,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_bytes, read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
+from sim_bridge.habitat import hssd
 from sim_bridge.habitat.hssd.dataset import HssdDataset
 from sim_bridge.habitat.hssd.templates import Movables
 from sim_bridge.habitat.hssd_export import export_once, index_models, write_index
@@ -82,7 +84,7 @@ def import_split(
         raise PlannerError(f"{error}; {GET}") from None
     for folder in (scenes, *objects):
         digest.update(f"\n{folder.resolve()}".encode())
-    digest.update(_reader().encode())
+    digest.update(reader_digest().encode())
     folder = cache / f"{file.name.split('.')[0]}-{digest.hexdigest()[:16]}"
     if not (folder / EPISODES / REPORT_NAME).is_file():
         _import(file, scenes, objects, folder)
@@ -175,13 +177,12 @@ def default_cache() -> Path:
     return Path(home) / "planner" / "partnr"
 
 
-def _reader() -> str:
+def reader_digest() -> str:
     """A digest of the code that reads scenes and episodes: newer code imports anew."""
-    here = Path(__file__).parents[1]
+    files = [path for package in (episodes, hssd) for path in Path(*package.__path__).glob("*.py")]
     digest = hashlib.sha256()
-    for package in ("houses/hssd", "episodes/partnr"):
-        for path in sorted((here / package).glob("*.py")):
-            digest.update(read_bytes(path))
+    for path in sorted(files):
+        digest.update(read_bytes(path))
     return digest.hexdigest()
 
 

@@ -9,6 +9,7 @@ import partnr_layout
 import pytest
 from hssd_layout import SCENE, episode, write_hssd, write_movables
 
+from papers.partnr import validation_split
 from planner.cli import main
 from planner.world.house import House
 
@@ -81,3 +82,10 @@ def test_a_scene_that_cannot_be_read_leaves_nothing(
     told = capsys.readouterr().err
     assert f"{SCENE}.glb" in told
     assert not list((tmp_path / "cache").rglob("*"))
+
+
+def test_an_import_by_other_code_is_made_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[Path] = []
+    monkeypatch.setattr(validation_split, "read_bytes", lambda path: read.append(path) or b"")
+    validation_split.reader_digest()
+    assert {"episodes.py", "goals.py", "scene.py", "glb.py"} <= {path.name for path in read}

@@ -246,22 +246,6 @@ def test_its_episodes_are_imported_and_generated(planner: Planner, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_its_houses_are_imported_and_exported(planner: Planner, tmp_path: Path) -> None:
-    file = tmp_path / "houses" / "ours.json"
-    file.parent.mkdir()
-    made = planner("houses", "generate", "--seed", "3", "--name", "ours", "-o", str(file))
-    assert made.returncode == 0, made.stderr
-    assert planner("houses", "import", "folder", str(file.parent)).stdout == "ours\n"
-    read = tmp_path / "read.json"
-    words = ("houses", "import", "folder", str(file.parent), "ours", "-o", str(read))
-    assert planner(*words).stdout.startswith(f"{read}: ")
-    assert read.read_text(encoding="utf-8") == file.read_text(encoding="utf-8")
-    done = planner("houses", "export", "rooms", str(read), "-o", str(tmp_path / "out"))
-    assert done.returncode == 0, done.stderr
-    assert "kitchen_0\n" in (tmp_path / "out" / "ours.txt").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
 def test_its_own_tests_pass(installed: dict[str, str]) -> None:
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", str(EXAMPLE)]
     done = subprocess.run(
