@@ -131,6 +131,9 @@ class RosInputs:
         self._house: House | None = None
         # Stamp of what a memory said of the world before, until it has said something of this one.
         self._past_s: float | None = None
+        # Number of the newest graph, and whether a memory began anew before its world was told of.
+        self._sequence = -1
+        self._began_early = False
         self.log = DeltaLog()
 
     # Inputs
@@ -138,7 +141,12 @@ class RosInputs:
     def set_graph(self, graph: Any) -> None:
         """Sets a planner_msgs/WorldGraph, converted only when the belief is read."""
         self._graph, self._belief = graph, None
-        if self._past_s is not None and stamp_seconds(graph.header.stamp) < self._past_s:
+        # A memory that begins anew counts from zero, and may still have the time of before.
+        begins = int(graph.sequence) < self._sequence
+        self._sequence = int(graph.sequence)
+        if self._past_s is None:
+            self._began_early |= begins
+        elif begins or stamp_seconds(graph.header.stamp) < self._past_s:
             self._past_s = None
         self.notify()
 
@@ -148,8 +156,9 @@ class RosInputs:
         Args:
             loaded_s: when, on the world's clock, which begins anew.
         """
-        if self.belief.stamp_s > loaded_s + _OLDEST_S:
+        if self.belief.stamp_s > loaded_s + _OLDEST_S and not self._began_early:
             self._past_s = self.belief.stamp_s
+        self._began_early = False
 
     def settle(self, agent: str, stamp_s: float) -> None:
         """The world: all calls of an agent that end by then have ended."""

@@ -123,7 +123,7 @@ def test_the_default_of_an_option_is_in_its_help(shown) -> None:  # type: ignore
         (("--rectifier", "true"), "option rectifier: is of helper; expert has none\n"),
         (
             ("--temperature", "0.5"),
-            "option temperature: is of local, server; none of them is chosen\n",
+            "option temperature: is of gguf, local, server, smollm2; none of them is chosen\n",
         ),
         (("--planner", "react", "--whole-list", "maybe"), "option whole_list: expected true or"),
     ],

@@ -118,7 +118,9 @@ def test_a_killed_process_costs_one_call() -> None:
         model = GgufModel(small(), "smollm2")
         await model.complete(Request(HELLO, max_tokens=2))
         assert model.pid is not None
-        pending = asyncio.create_task(model.complete(Request(HELLO, max_tokens=900)))
+        # A reply that takes seconds whatever the model would say.
+        long = Request(HELLO, grammar="root ::= [a-z]{800}", max_tokens=900)
+        pending = asyncio.create_task(model.complete(long))
         await asyncio.sleep(0.5)
         os.kill(model.pid, signal.SIGKILL)
         with pytest.raises(ModelError, match=r"smollm2: llama\.cpp has crashed"):

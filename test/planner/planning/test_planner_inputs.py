@@ -26,9 +26,10 @@ def test_it_waits_until_the_world_hears_the_planner_but_not_for_ever(
     assert len(asked) == min(after + 1, 6)
 
 
-def graph(stamp_s: int) -> Any:
+def graph(stamp_s: int, sequence: int = 0) -> Any:
     message = WorldGraph(nodes=[WorldGraphNode(name="agent_0", kind=WorldGraphNode.KIND_AGENT)])
     message.header.stamp.sec = stamp_s
+    message.sequence = sequence
     return message
 
 
@@ -56,6 +57,22 @@ def test_a_memory_that_was_faster_than_the_news_of_its_world_is_believed(inputs:
     inputs.set_graph(graph(1))
     inputs.begin_world(0.0)
     assert inputs.ready
+
+
+@pytest.mark.parametrize("is_early", [False, True])
+def test_a_memory_that_begins_anew_with_the_time_of_before_is_believed(
+    inputs: RosInputs, is_early: bool
+) -> None:
+    inputs.set_graph(graph(14, sequence=9))
+    for news in (False, True) if is_early else (True, False):
+        if news:
+            inputs.begin_world(0.0)
+        else:
+            inputs.set_graph(graph(14, sequence=0))
+    assert inputs.ready
+    inputs.set_graph(graph(20, sequence=7))
+    inputs.begin_world(0.0)
+    assert not inputs.ready
 
 
 def test_the_first_news_of_a_world_that_has_run_for_long_changes_nothing(inputs: RosInputs) -> None:
