@@ -93,9 +93,7 @@ class Robots:
 
 
 def measure(args: argparse.Namespace, record: Path) -> int:
-    up = Up(
-        f"episode:={args.episode}", "planner:=expert", f"record:={record}", "pace:=2.5", *args.up
-    )
+    up = Up(f"episode:={args.episode}", "planner:=expert", f"record:={record}", *args.up)
     done, tried, seen = 0, 0, defaultdict[str, list[Sample]](list)
     try:
         up.wait_for("serves agent_0")
@@ -152,7 +150,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=120.0)
     parser.add_argument("--episode", default="demo_dinner")
-    parser.add_argument("--up", nargs="*", default=[], metavar="NAME:=VALUE", help="of planner up")
+    parser.add_argument(
+        "--up", nargs="*", default=["pace:=2.5"], metavar="NAME:=VALUE", help="of planner up"
+    )
     parser.add_argument("-v", "--verbose", action="store_true", help="print every sample")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
