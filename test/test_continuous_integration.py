@@ -28,8 +28,8 @@ def test_the_real_model_server_is_opted_in(
     environment["PATH"] = f"{tmp_path}:{environment['PATH']}"
     subprocess.run([ROOT / ".ci" / "run"], check=True, env=environment | opted)
     assert (tmp_path / "ran").read_text().splitlines() == [
-        "smollm",
         "test",
+        "smollm",
         "test-slow",
         "bad-day RUNS=30 ARGS=--confirm",
         *ran,

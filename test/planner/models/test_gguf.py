@@ -79,6 +79,7 @@ def test_weights_that_are_no_model_end_with_the_librarys_reason(tmp_path: Path) 
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 @needs_model
 def test_a_reply_follows_the_grammar_and_the_dialogue_is_read_once() -> None:
     async def talk() -> None:
@@ -97,6 +98,7 @@ def test_a_reply_follows_the_grammar_and_the_dialogue_is_read_once() -> None:
     asyncio.run(talk())
 
 
+@pytest.mark.slow
 @needs_model
 def test_sampling_is_by_seed() -> None:
     async def sample(seed: int) -> str:
@@ -112,6 +114,7 @@ def test_sampling_is_by_seed() -> None:
     assert first == again != other
 
 
+@pytest.mark.slow
 @needs_model
 def test_a_killed_process_costs_one_call() -> None:
     async def talk() -> None:
@@ -131,6 +134,7 @@ def test_a_killed_process_costs_one_call() -> None:
     asyncio.run(talk())
 
 
+@pytest.mark.slow
 @needs_model
 def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
     code = (
@@ -151,6 +155,7 @@ def test_the_process_ends_with_its_parent(tmp_path: Path) -> None:
     pytest.fail(f"the process {pid} outlives its parent")
 
 
+@pytest.mark.slow
 @needs_model
 def test_a_full_context_is_said() -> None:
     async def talk() -> None:
