@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +36,14 @@ from planner.models.chat import (
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Context, Task
-from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource, Privilege
+from planner.planning.planner_model import (
+    Axes,
+    Control,
+    DialogueOptions,
+    MemorySource,
+    Privilege,
+    task_digest,
+)
 from planner.world.belief import BeliefNode
 from planner.world.vocabulary import EntityKind
 
@@ -146,7 +151,7 @@ class Asking:
         async def reply(random: Random, reader: Reader) -> ReferenceReply:
             return await right(role, context, random, reader)
 
-        return Reference(f"{self.task.seed} {_digest(self.task)} {self.calls}", reply)
+        return Reference(f"{self.task.seed} {task_digest(self.task)} {self.calls}", reply)
 
     def _count(self, completion: Completion) -> None:
         if completion.notes.get(PRIVILEGED) is None:
@@ -170,14 +175,6 @@ class Asking:
             parameters=self.axes.as_parameters(),
             on_call=self.on_call,
         )
-
-
-def _digest(task: Task) -> str:
-    """Of what makes a task: its words, its goal and who does it."""
-    whole = json.dumps(
-        [task.instruction, task.agents, task.goal and dict(task.goal)], sort_keys=True
-    )
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def _again(said: str, error: str) -> tuple[Message, Message]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -30,7 +29,14 @@ from planner.models.chat import (
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Task, TeamMessage
-from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource, Privilege
+from planner.planning.planner_model import (
+    Axes,
+    Control,
+    DialogueOptions,
+    MemorySource,
+    Privilege,
+    task_digest,
+)
 from planner.world.geometry import record
 from planner.world.skill import SkillCall, SkillName
 from planner.world.topics import InstructionCode, one_line
@@ -101,7 +107,7 @@ class Asking:
             request.model,
             request.task.agents,
             request.task.seed,
-            _digest(request.task),
+            task_digest(request.task),
             axes,
             request.dialogue,
             request.on_call,
@@ -196,14 +202,6 @@ class Asking:
             parameters=self.axes.as_parameters(),
             on_call=self.on_call,
         )
-
-
-def _digest(task: Task) -> str:
-    """Of what makes a task: its words, its goal and who does it."""
-    whole = json.dumps(
-        [task.instruction, task.agents, task.goal and dict(task.goal)], sort_keys=True
-    )
-    return hashlib.sha256(whole.encode()).hexdigest()[:16]
 
 
 def _again(said: str, words: str) -> tuple[Message, Message]:

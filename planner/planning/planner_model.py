@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -16,6 +18,15 @@ from planner.skills.kind import SkillKind
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName, SkillResult
+
+
+def task_digest(task: Task) -> str:
+    """Of what makes a task: its words, its goal and who does it."""
+    whole = json.dumps(
+        [task.instruction, task.agents, task.goal and dict(task.goal)], sort_keys=True
+    )
+    return hashlib.sha256(whole.encode()).hexdigest()[:16]
+
 
 # The axes of the papers' experiments (PARTNR-1.3, EPM-1.2), recorded with each result.
 #
