@@ -15,6 +15,8 @@ from planner.world.share import config_dir
 SETTING = "PLANNER_NETWORK"
 TOKEN = "PLANNER_NETWORK_TOKEN"  # noqa: S105 - the name of a variable
 PROFILES = "FASTDDS_DEFAULT_PROFILES_FILE"
+# Without it rmw_fastrtps replaces what a profile says of a queue's memory by a choice of its own.
+QOS_FROM_PROFILES = "RMW_FASTRTPS_USE_QOS_FROM_XML"
 RANGE = "ROS_AUTOMATIC_DISCOVERY_RANGE"
 RMW = "RMW_IMPLEMENTATION"
 
@@ -86,16 +88,20 @@ def confine(environment: MutableMapping[str, str], *, large_messages: bool = Fal
         _default(environment, RANGE, "SUBNET" if network is Network.OPEN else "LOCALHOST")
         return
     environment.pop(PROFILES, None)
+    if made_by_us:
+        environment.pop(QOS_FROM_PROFILES, None)
     if network is Network.OPEN:
         if made_by_us:
             environment.pop(RANGE, None)
         _default(environment, RANGE, "SUBNET")
         if large_messages:
             environment[PROFILES] = _profile(_OPEN_LARGE)
+            environment[QOS_FROM_PROFILES] = "1"
     elif not uses_fast_dds(environment):
         _default(environment, RANGE, "LOCALHOST")
     else:
         environment[PROFILES] = _profile(_LOOPBACK_LARGE if large_messages else _LOOPBACK)
+        environment[QOS_FROM_PROFILES] = "1"
         # LOCALHOST would add a transport bound to every address; OFF adds none.
         if environment.get(RANGE, "").upper() != "OFF":
             environment[RANGE] = "SYSTEM_DEFAULT"

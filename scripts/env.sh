@@ -15,6 +15,7 @@ else
   # Loopback only, also for `ros2` and your own programs; as planner/network.py.
   if [ "${PLANNER_NETWORK:-loopback}" != open ] && [ -z "${FASTDDS_DEFAULT_PROFILES_FILE:-}" ]; then
     export FASTDDS_DEFAULT_PROFILES_FILE=$_planner_root/config/dds/fastdds_loopback.xml
+    export RMW_FASTRTPS_USE_QOS_FROM_XML=1
     export ROS_AUTOMATIC_DISCOVERY_RANGE=SYSTEM_DEFAULT
   elif [ "${PLANNER_NETWORK:-loopback}" != open ]; then
     export ROS_AUTOMATIC_DISCOVERY_RANGE=${ROS_AUTOMATIC_DISCOVERY_RANGE:-LOCALHOST}

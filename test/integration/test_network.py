@@ -20,7 +20,7 @@ from node_processes import Node, running
 from std_srvs.srv import Trigger
 
 from planner.environment import ros_environment
-from planner.network import PROFILES, RANGE, TOKEN, reachable_sockets
+from planner.network import PROFILES, QOS_FROM_PROFILES, RANGE, TOKEN, reachable_sockets
 from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
@@ -267,3 +267,40 @@ def test_many_nodes_find_one_another_on_the_loopback(world: Path) -> None:
         for each in many:
             each.kill()
             each.communicate()
+
+
+LATCHED_STATES = """
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from std_msgs.msg import String
+
+def touched_mb():
+    with open("/proc/self/status") as status:
+        return next(int(each.split()[1]) for each in status if each.startswith("RssAnon")) / 1024
+
+rclpy.init()
+node = rclpy.create_node("latching")
+publisher = node.create_publisher(
+    String, "states", QoSProfile(depth=1000, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+)
+small, large = String(data="x" * 300), String(data="y" * 200_000)
+publisher.publish(large)
+before = touched_mb()
+for number in range(20_000):
+    publisher.publish(large if number % 101 == 0 else small)
+print(touched_mb() - before)
+"""
+
+
+@pytest.mark.parametrize("large_messages", [False, True])
+def test_a_queue_takes_the_memory_of_what_is_in_it(large_messages: bool) -> None:
+    """The middleware's own choice keeps the largest size that each place of a queue ever had."""
+
+    def grown_mb(environment: dict[str, str]) -> float:
+        words = [sys.executable, "-c", LATCHED_STATES]
+        return float(subprocess.check_output(words, env=environment, timeout=120.0))
+
+    ours = ros_environment(os.environ, large_messages=large_messages)
+    # Ten of 0.2 MB are in the queue at a time, 200 have been.
+    assert grown_mb(ours) < 10.0
+    assert grown_mb({**ours, QOS_FROM_PROFILES: "0"}) > 20.0

@@ -34,6 +34,7 @@ def test_ros_stays_on_the_loopback_whatever_the_discovery_range(discovery: str) 
     made = confined(**{RANGE: discovery})
     assert profile(made) == "fastdds_loopback.xml"
     assert made[RANGE] == "SYSTEM_DEFAULT"
+    assert made["RMW_FASTRTPS_USE_QOS_FROM_XML"] == "1"
     assert is_loopback_only(made)
 
 
