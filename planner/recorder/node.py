@@ -23,7 +23,7 @@ from std_msgs.msg import Header
 from planner.recorder import bag_file
 from planner.recorder.bag_writer import Topic
 from planner.recorder.notes.node import CONTINUES, SPACE_POLL_S, BagNotes, Handler, limits, open_bag
-from planner.recorder.topic_counts import SHARED_TOPICS, TopicCounts, name_in_bag, summary
+from planner.recorder.topic_counts import SHARED_TOPICS, Gap, TopicCounts, name_in_bag, summary
 from planner.ros import parameters, qos
 from planner.ros import qos as offered_qos
 from planner.ros.conversions import (
@@ -85,8 +85,9 @@ class _Source:
     # The part of a message that concerns this stack; None = nothing.
     select: Callable[[bytes], bytes | None]
     on_kept: Handler | None
-    # Topic numbers by name suffix of the compressed form.
+    # Topic numbers by name suffix of the compressed form, and what is missing before the first.
     numbers: dict[str, int] = field(default_factory=dict)
+    unnamed: list[Gap] = field(default_factory=list)
     slot: int = -1
     # Messages that the middleware queues, and whether any were taken yet.
     depth: int = QUEUE_DEPTH
@@ -302,7 +303,7 @@ class RecorderNode(Node):
             if not source.is_begun and len(waiting) > begin:
                 source.is_begun = True
                 if len(waiting) - begin >= source.depth:
-                    self._count_overflow(source.counts, waiting[begin].taken)
+                    self._count_overflow(source, waiting[begin].taken)
         if not waiting:
             return
         waiting.sort(key=lambda found: found.available_ns)
@@ -310,10 +311,18 @@ class RecorderNode(Node):
         self._longest_wait_s = max(self._longest_wait_s, waited_s)
         self._waiting.extend(waiting)
 
-    def _count_overflow(self, counts: TopicCounts, first: ReceivedMessage) -> None:
-        gap = counts.begin_full(first.number, first.received_ns)
+    def _count_overflow(self, source: _Source, first: ReceivedMessage) -> None:
+        gap = source.counts.begin_full(first.number, first.received_ns)
         if gap is not None:
-            self._bag.add_record(bag_file.GAP, gap.as_record())
+            self._add_gap(source, gap)
+
+    def _add_gap(self, source: _Source, gap: Gap) -> None:
+        """Says what is missing of a topic, under its name in the bag."""
+        if source.is_compressed and not source.numbers:
+            source.unnamed.append(gap)
+            return
+        suffix = next(iter(source.numbers), "")
+        self._bag.add_record(bag_file.GAP, replace(gap, topic=source.name + suffix).as_record())
 
     def _selected(self, source: _Source, data: bytes) -> bytes | None:
         """What is to be written of a message; None = it is left out, also one that is malformed."""
@@ -329,7 +338,7 @@ class RecorderNode(Node):
         source, taken, counts = found.source, found.taken, found.source.counts
         gap = counts.take(taken.publisher, taken.number, found.available_ns)
         if gap is not None:
-            self._bag.add_record(bag_file.GAP, gap.as_record())
+            self._add_gap(source, gap)
         if found.kept is None:
             counts.left_out += 1
             return
@@ -354,6 +363,9 @@ class RecorderNode(Node):
             type_name = COMPRESSED_IMAGE if suffix else source.type_name
             topic = Topic(source.name + suffix, type_name, definition(type_name), source.qos_yaml)
             source.numbers[suffix] = self._bag.add_topic(topic)
+            for gap in source.unnamed:
+                self._add_gap(source, gap)
+            source.unnamed.clear()
         return source.numbers[suffix]
 
     def _is_due(self, source: _Source, picture: bytes) -> bool:
@@ -431,11 +443,15 @@ class RecorderNode(Node):
                 self.get_logger().error(f"{error}; {CONTINUES}")
             self._blocked = self._failure = str(error)
             return
-        lost = [gap for counts in self._all_counts() if (gap := counts.take_lost()) is not None]
-        for gap in lost:
-            self._bag.add_record(bag_file.GAP, gap.as_record())
+        lost = [
+            (source, gap)
+            for source in self._sources.values()
+            if (gap := source.counts.take_lost()) is not None
+        ]
+        for source, gap in lost:
+            self._add_gap(source, gap)
         if self._blocked:
-            count = sum(gap.missing for gap in lost)
+            count = sum(gap.missing for _, gap in lost)
             self.get_logger().warning(f"recording continues; {count} messages were not written")
         self._blocked = ""
 
@@ -444,6 +460,10 @@ class RecorderNode(Node):
         self._drain_final()
         self._flush()
         self._keep_parameters()
+        for source in self._sources.values():
+            # No picture was kept, so the bag has the topic under no name.
+            for gap in source.unnamed:
+                self._add_record(bag_file.GAP, gap.as_record())
         accounts = {source.name: source.counts for source in self._sources.values()}
         if not self._exclude.fullmatch(f"/{topics.EVALUATION_RESULT}"):
             self._notes.count_missing_verdicts(accounts)

@@ -198,6 +198,30 @@ def test_what_a_full_queue_dropped_before_it_was_read_is_said(
     assert "MISSING: /pictures" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize("encoding", ["rgb8", "16UC1", "32SC1"])
+def test_a_gap_among_compressed_pictures_has_their_name_in_the_bag(
+    tmp_path: Path, beside: Beside, encoding: str
+) -> None:
+    talker, recorder, executor = beside
+    size = {"rgb8": 3, "16UC1": 2, "32SC1": 4}[encoding]
+    picture = Image(height=2, width=2, encoding=encoding, step=2 * size, data=bytes(4 * size))
+    pictures = talker.create_publisher(Image, "pictures", qos.EVENTS)
+    with mock.patch("planner.recorder.node.PICTURE_QUEUE_DEPTH", 4):
+        until(pictures.get_subscription_count, executor)
+    (source,) = (each for each in recorder._all_counts() if each.name == "/pictures")
+    for sent in (1, 9):
+        for _ in range(sent):
+            pictures.publish(picture)
+        assert pictures.wait_for_all_acked()
+        until(lambda: source.received, executor)
+    recorder.destroy_node()
+    bag = Bag(tmp_path / "bag")
+    (name,) = (topic for topic in bag.topics if topic.startswith("/pictures"))
+    assert sum(gap.missing for gap in bag.recorded_gaps(name)) == source.missed == 5
+    jumps = [sequence for _, sequence, _ in bag.numbered(name)]
+    assert jumps[-1] - jumps[0] + 1 - len(jumps) == 5
+
+
 @pytest.mark.parametrize("arrives", [True, False])
 def test_a_verdict_that_never_arrived_is_counted_as_missing(
     tmp_path: Path, beside: Beside, capsys: pytest.CaptureFixture[str], arrives: bool
