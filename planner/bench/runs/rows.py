@@ -155,7 +155,13 @@ def _row(path: Path, number: int, line: bytes) -> Row:
 
 
 def newest_rows(path: Path) -> dict[tuple[str, int], Row]:
-    """The last row of each episode."""
+    """The last row of each episode.
+
+    Raises:
+        FileError: with line, field and reason; or the folder has no run.
+    """
+    if not path.is_file():
+        raise FileError(path.parent, "", f"is no run of planner bench: it has no {path.name}")
     return {row.key: row for row in read_rows(path)}
 
 

@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
         count_flag, dest="episodes", type=int, default=0, metavar="K", help="0 = each once"
     )
     what.add_argument(
-        "--seeds", type=int, default=0, metavar="N", help="each episode with N seeds in turn"
+        "--seeds",
+        type=int,
+        default=0,
+        metavar="N",
+        help="each of the K episodes with N seeds in turn",
     )
     what.add_argument(
         "--about",
@@ -91,15 +95,17 @@ def run(args: argparse.Namespace) -> int:
             raise PlannerError(
                 f"--{name.replace('_', '-')} is {getattr(args, name)}, below {least}"
             )
-    if args.seeds and args.episodes:
-        raise PlannerError("--seeds says how many episodes there are: leave out their number")
     settings = _settings(args)
     settings.check()
     suite = find_suite(args.suite)
     if args.about:
         suite = naming(suite, args.about)
     check_store(settings, suite)
-    jobs = jobs_of(suite, args.episodes or args.seeds * len(suite), args.seed)
+    if args.seeds:
+        tried = suite[: args.episodes or len(suite)]
+        jobs = jobs_of(tried, args.seeds * len(tried), args.seed)
+    else:
+        jobs = jobs_of(suite, args.episodes, args.seed)
     manifest = new_manifest(args.suite, suite, len(jobs), settings)
     on_row = _ignore_row if args.quiet else _print_row
     try:

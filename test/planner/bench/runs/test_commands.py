@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from run_scripts import write_scripts
 
 from planner.bench.runs.cli import SUBCOMMANDS
+from planner.bench.runs.manifest import Job, find_suite
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.cli import main
 from planner.parts.command import further_commands
 from planner.skills.kind import SkillKind
+from planner.world.errors import PlannerError
 
 ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
 
@@ -107,7 +110,6 @@ def test_skills_of_another_kind_are_run_and_recorded(tmp_path: Path) -> None:
         (["nothing", "--out", "x"], "there is no suite 'nothing'"),
         (["fruit_0", "--workers", "0", "--out", "x"], "--workers is 0, below 1"),
         (["fruit_0", "--seeds", "-1", "--out", "x"], "--seeds is -1, below 0"),
-        (["fruit_0", "--seeds", "2", "--episodes", "3", "--out", "x"], "leave out their number"),
         (["fruit_0", "--model-deadline", "-1", "--out", "x"], "out of its range"),
         (
             ["fruit_0", "--workers", "2", "--engine", "one_process", "--out", "x"],
@@ -115,7 +117,8 @@ def test_skills_of_another_kind_are_run_and_recorded(tmp_path: Path) -> None:
         ),
         (["fruit_0", "--workers", "2", "--at-once", "2", "--out", "x"], "--at-once is for"),
         (["show", "/nowhere"], "manifest.json: cannot be read"),
-        (["compare", "/nowhere", "/nowhere"], "rows.jsonl: cannot be read"),
+        (["compare", "/nowhere", "/nowhere"], "/nowhere: is no run of planner bench"),
+        (["failures", "/nowhere"], "/nowhere: is no run of planner bench: it has no rows.jsonl"),
         (["claims", "--as", "boss=RUN"], "expected ROLE=RUN"),
     ],
 )
@@ -125,3 +128,23 @@ def test_what_cannot_be_done_is_reported(
     named = [str(tmp_path / "x") if word == "x" else word for word in words]
     assert main(["bench", *named]) == 2
     assert told in capsys.readouterr().err
+
+
+def test_the_first_episodes_are_run_with_several_seeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, int]] = []
+
+    def run_nothing(
+        _folder: Path, _manifest: object, jobs: Sequence[Job], *_: object, **__: object
+    ) -> None:
+        asked.extend((job.episode_id, job.seed) for job in jobs)
+        raise PlannerError("enough")
+
+    monkeypatch.setattr("planner.bench.runs.run_cli.run_jobs", run_nothing)
+    words = ["bench", "partnr_val", "--episodes", "3", "--seeds", "2", "--out", str(tmp_path / "x")]
+    assert main(words) == 2
+    begun = [entry.episode_id for entry in find_suite("partnr_val")[:3]]
+    assert sorted({name for name, _ in asked}) == sorted(begun)
+    assert all(len({seed for name, seed in asked if name == each}) == 2 for each in begun)
+    assert len(asked) == 6
