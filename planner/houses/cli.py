@@ -72,9 +72,15 @@ def run_import(args: argparse.Namespace) -> int:
     output = args.output or Path(f"{found.house.name}.json")
     write_or_refuse(output, partial(write_house, found.house))
     print(f"{output}: {summary(found.house)}")
-    for sentence in found.left_out:
+    for sentence in _notes(found):
         print(f"  {sentence}")
     return 0
+
+
+def _notes(found: ReadHouse) -> tuple[str, ...]:
+    """What was left out, and what `planner houses check` finds in the rest."""
+    findings = check_house(found.house, default_catalogue())
+    return (*found.left_out, *(f"{finding.field}: {finding.reason}" for finding in findings))
 
 
 def _words(what: list[str]) -> tuple[HouseSource, str | None]:
@@ -138,7 +144,7 @@ def _written(found: ReadHouse, output: Path | None) -> _Outcome:
         file = output / f"{found.house.name}.json"
         write_or_refuse(file, partial(write_house, found.house))
     read = "in part" if found.left_out else "whole"
-    return _Outcome(found.house.name, read, summary(found.house), found.left_out)
+    return _Outcome(found.house.name, read, summary(found.house), _notes(found))
 
 
 # `planner houses export`: writes a house in a simulator's own format.
