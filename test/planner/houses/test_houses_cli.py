@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import graph_kitchen as kitchen
 import pytest
 from PIL import Image
 
 from planner.cli import main
+from planner.houses.part import ReadHouse
+from planner.world.house import House, house_json
 from planner.world.house_checks import load_house
+
+Capture = pytest.CaptureFixture[str]
 
 
 def test_generate_check_and_draw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,3 +102,20 @@ def test_list_names_the_shipped_houses(capsys: pytest.CaptureFixture[str]) -> No
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) >= 13
     assert any(line.startswith("bench_8x60x150") for line in lines)
+
+
+def test_what_an_imported_house_would_be_refused_for_is_said(
+    small_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """Such as a room that no door leads to."""
+    closet = {"name": "closet_0", "class_name": "closet"}
+    document = json.loads(house_json(small_house))
+    document["rooms"].append({**closet, "polygon_m": [[8, 0], [10, 0], [10, 4], [8, 4]]})
+    read = ReadHouse(House.model_validate(document), ("a lamp has no mesh",), storey=0, storeys=1)
+    source = SimpleNamespace(scenes=("home",), read=lambda _scene, _storey: read)
+    for words, scene in (["-o", str(tmp_path / "home.json")], "home"), (["--all"], None):
+        monkeypatch.setattr("planner.houses.cli._words", lambda _, found=scene: (source, found))
+        assert main(["houses", "import", "home", *words]) == 0
+        shown = capsys.readouterr().out
+        assert "a lamp has no mesh" in shown
+        assert "closet_0 cannot be reached from the rest of the house" in shown
