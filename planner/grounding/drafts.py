@@ -13,7 +13,7 @@ from pydantic import JsonValue
 
 from planner.grounding.scene import Scene, Thing, is_at, is_room_kind, leftmost, of_kind
 from planner.language.goal_form import Anchor, Description, Mention, NounPhrase, OneOf, Place
-from planner.language.lexicon import JOINT_STATES, Pick, Relation, Size, Spot, affordance_of
+from planner.language.lexicon import JOINT_STATES, Amount, Pick, Relation, Size, Spot, affordance_of
 from planner.world.shapes import AS_SEEN, Color
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, is_open
@@ -39,6 +39,15 @@ def has_state(thing: Thing, word: str) -> bool:
     table = default_states()
     state, value = table.by_word()[word]
     return thing.states.get(state, table.usual(state)) is value
+
+
+def _may_have_state(thing: Thing, word: str) -> bool:
+    """Whether it is open if a thing has a state: not every memory sees, say, what is dirty."""
+    if affordance_of(word) not in thing.affordances:
+        return False
+    if word in JOINT_STATES:
+        return thing.openness is None
+    return default_states().by_word()[word][0] not in thing.states
 
 
 class Fitting:
@@ -79,9 +88,9 @@ class Fitting:
         found = [
             thing
             for thing in self._of_kind(described.kind, anywhere=in_room)
-            if all(has_state(thing, word) for word in described.states)
-            and all(self._is_at(thing, relation, anchors) for relation, anchors in places)
+            if all(self._is_at(thing, relation, anchors) for relation, anchors in places)
         ]
+        found = self._in_state(found, described)
         found = _looking(found, described.color, lambda thing: thing.color)
         found = _looking(found, described.material, lambda thing: thing.material)
         if described.holding:
@@ -94,6 +103,20 @@ class Fitting:
         found = [thing for thing in found if thing.name not in unwanted]
         found = _sized(found, described)
         return self._picked(found, described, apart)
+
+    def _in_state(self, things: list[Thing], described: Description) -> list[Thing]:
+        """Those that have the states; where none is known to, "the dirty bowl" is one that may."""
+        words = described.states
+        found = [thing for thing in things if all(has_state(thing, word) for word in words)]
+        if found or self._scene.complete or not described.definite:
+            return found
+        if described.count is Amount.ALL:
+            return []
+        return [
+            thing
+            for thing in things
+            if all(has_state(thing, word) or _may_have_state(thing, word) for word in words)
+        ]
 
     def _of_kind(self, kind: str, *, anywhere: bool) -> list[Thing]:
         if (kind, anywhere) not in self._kinds:

@@ -11,7 +11,7 @@ from planner.grounding.binding import Binding, Bindings, Choice, choice_json, ch
 from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
-from planner.grounding.scene import Scene, as_first_known, can_open
+from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back
 from planner.grounding.spots import purposes, start_of
 from planner.language.goal_form import (
     Description,
@@ -351,7 +351,9 @@ class Grounder:
 class Binder:
     """A goal over descriptions, and the things that they mean so far.
 
-    What a description once was bound to stays bound, even where later knowledge fits better.
+    What a description once was bound to stays bound, even where later knowledge fits better; but
+    what a memory takes back before anybody touched it is forgotten, as it may never have been there
+    or is known by another name now.
 
     Args:
         goal: what the instruction means.
@@ -377,7 +379,16 @@ class Binder:
 
     def update(self, scene: Scene) -> Grounding:
         """The goal in the names of what is known now."""
-        self._first = scene if self._first is None else as_first_known(self._first, scene)
+        if self._first is None:
+            self._first = scene
+        else:
+            first = without_taken_back(self._first, scene)
+            lost = self._first.things.keys() - first.things.keys()
+            self._bound = {
+                key: tuple(name for name in names if name not in lost)
+                for key, names in self._bound.items()
+            }
+            self._first = as_first_known(first, scene)
         grounder = Grounder(
             self.goal,
             self._first.with_slices(),

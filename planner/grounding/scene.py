@@ -188,6 +188,16 @@ def scene_of_state(state: WorldState, house: House) -> Scene:
     return Scene(things, complete=True)
 
 
+def without_taken_back(before: Scene, now: Scene) -> Scene:
+    """The scene without the objects that are no longer known, though nobody ever held them."""
+    kept = {
+        name: thing
+        for name, thing in before.things.items()
+        if thing.kind is not EntityKind.OBJECT or name in now.things or name in before.touched
+    }
+    return replace(before, things=kept)
+
+
 def as_first_known(before: Scene, now: Scene) -> Scene:
     """The scene in which descriptions hold: each thing as it was before anybody touched it.
 

@@ -1,12 +1,15 @@
 """Descriptions bind to things as these become known."""
 
+from dataclasses import replace
+
 import pytest
 from grounded import goal, propositions
-from small_house import scene_with, thing
+from small_house import person, scene_with, thing
 
 from planner.grounding.grounder import Binder
 from planner.grounding.records import Why
 from planner.world.shapes import Color
+from planner.world.vocabulary import Relation
 
 CUP_ON_COUCH = "[{move: {the: cup}, to: {on_top: {the: couch}}}]"
 
@@ -196,3 +199,33 @@ def test_an_answer_that_names_too_few_is_followed_by_another_question():
         ("is_on_top", "bowl_0", "couch_0"),
         ("is_on_top", "bowl_2", "couch_0"),
     ]
+
+
+def _moved(found):
+    return [name for _, name, _ in propositions(found)]
+
+
+def test_what_the_memory_takes_back_is_bound_anew_but_not_what_was_in_a_hand():
+    binder = Binder(goal("[{move: {the: cup, n: 2}, to: {on_top: {the: couch}}}]"))
+    cups = [thing(f"cup_{number}", "table_0", x_m=0.3 * number) for number in range(3)]
+    both = binder.update(scene_with(*cups[:2], complete=False))
+    assert _moved(both) == ["cup_0", "cup_1"]
+    renamed = binder.update(scene_with(cups[0], cups[2], complete=False))
+    assert _moved(renamed) == ["cup_0", "cup_2"]
+    held = replace(cups[0], parent="agent_1", relation=Relation.HELD)
+    binder.update(scene_with(person("kitchen_0"), held, cups[2], complete=False))
+    without = binder.update(scene_with(cups[1], cups[2], complete=False))
+    assert _moved(without) == ["cup_0", "cup_2"]
+
+
+def test_the_dirty_cup_is_one_that_may_be_where_the_memory_sees_no_dirt():
+    unseen = replace(thing("cup_0", "table_0"), states={})
+    clean = thing("cup_1", "table_0", x_m=0.3)
+    told = "[{move: {the: cup, is: dirty}, to: {on_top: {the: couch}}}]"
+    found = Binder(goal(told)).update(scene_with(unseen, clean, complete=False))
+    assert propositions(found) == [("is_on_top", "cup_0", "couch_0")]
+    every = "[{move: {all: cup, is: dirty}, to: {on_top: {the: couch}}}]"
+    assert propositions(Binder(goal(every)).update(scene_with(unseen, complete=False))) == []
+    known = replace(clean, states={**clean.states, "clean": False})
+    found = Binder(goal(told)).update(scene_with(unseen, known, complete=False))
+    assert propositions(found) == [("is_on_top", "cup_1", "couch_0")]
