@@ -26,7 +26,7 @@ PAPERS: Mapping[str, str] = {
         "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
     ),
     OPEN_LOOP: (
-        "test/planner/planning/test_open_loop.py"
+        "test/papers/partnr/test_open_loop.py"
         "::test_what_is_unknown_is_searched_in_each_room_and_left_with_its_place"
     ),
     "planner bench table epm DYNAMEM --as hd_gt=ALL/learned --as pp_gt=ALL/react-teacher-0": (

@@ -1,4 +1,4 @@
-"""PARTNR's planners."""
+"""PARTNR's planners, and the one that EPM shows DynaMem's memory with."""
 
 from __future__ import annotations
 
@@ -80,6 +80,25 @@ def _make_captioned(source: MemorySource, request: PlannerRequest) -> Planner:
     return PartnrCaptioned(request, source)
 
 
+def _make_open_loop(request: PlannerRequest) -> Planner:
+    from papers.partnr.open_loop import OpenLoop
+    from planner.models.caller import Caller
+    from planner.models.chat import Role
+
+    dialogue = request.dialogue
+    caller = Caller(
+        request.name,
+        request.model,
+        Role.PLANNER,
+        seed=request.task.seed,
+        deadline_s=dialogue.deadline_s,
+        constrained=dialogue.constrained,
+        parameters=request.axes.as_parameters(),
+        on_call=request.on_call,
+    )
+    return OpenLoop(request.task, caller)
+
+
 PARTNR_REACT = PlannerPart(
     summary="PARTNR's ReAct planner; memory_source says how it reads the memory",
     make=_make_partnr,
@@ -137,5 +156,12 @@ PARTNR_VIEWS = PlannerPart(
     make=partial(_make_captioned, MemorySource.CAPTIONS),
     needs=Needs(model=True),
     reads=Reads(pictures=True),
+    asks=Asks(tells_replies=True),
+)
+
+OPEN_LOOP = PlannerPart(
+    summary="DynaMem's in EPM: a model plans picks and places once, without feedback",
+    make=_make_open_loop,
+    needs=Needs(model=True),
     asks=Asks(tells_replies=True),
 )

@@ -1,12 +1,14 @@
-"""Planners of our own: of experts that know the goal, of words, and trained ones."""
+"""Planners of the core: experts that know the goal, of words, of a model, and trained ones."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from planner.models.replies.turn import Naming
 from planner.parts.option import Option
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
+from planner.planning.planner_model import MemorySource
 
 
 def _make_expert(request: PlannerRequest) -> Planner:
@@ -28,6 +30,20 @@ def _make_learned(request: PlannerRequest) -> Planner:
     given = request.text("learned_model")
     model = cached_planner(Path(given) if given else shipped_planner())
     return Learned(request.task, model, temperature=request.number("learned_temperature"))
+
+
+def _make_react(request: PlannerRequest) -> Planner:
+    from planner.planning.dialogues import make_react
+
+    axes = replace(request.axes, memory_source=MemorySource.DELTAS)
+    return make_react(
+        request.task,
+        request.model,
+        request.dialogue,
+        request.on_call,
+        axes,
+        whole_list=request.flag("whole_list"),
+    )
 
 
 def _make_words(request: PlannerRequest) -> Planner:
@@ -79,6 +95,20 @@ PLANNERS: Mapping[str, PlannerPart] = {
                 "of drawing calls by their rank; 0 = always the first",
                 min_value=0.0,
                 max_value=100.0,
+            ),
+        ),
+    ),
+    "react": PlannerPart(
+        summary="a language model that is told what changes in the memory",
+        make=_make_react,
+        needs=Needs(model=True),
+        reads=Reads(changes=True, naming=Naming.NUMBERS),
+        asks=Asks(tells_replies=True, bare_replies=True),
+        options=(
+            Option(
+                "whole_list",
+                False,
+                "whether each turn has all entities instead of what has changed",
             ),
         ),
     ),

@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from planning_toys import Outcome, ToyWorld, play, prop, task_of
 
+from papers.partnr.open_loop import MAX_STEPS, PlanReply, PlanStep
 from planner.models.chat import ChatModel, ModelError
 from planner.models.gbnf import read_grammar
 from planner.models.replies.form import ReplyError
 from planner.models.teacher import ScriptedModel, Skill, Teacher
-from planner.planning.open_loop import MAX_STEPS, PlanReply, PlanStep
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Task
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
