@@ -139,13 +139,13 @@ TRAINING: Mapping[str, str] = {
         "test/papers/et_plan_bench/test_ranking.py::test_a_small_training_writes_all_that_ships"
     ),
     "planner train et-sft data/et_train --test data/et_test --model models/base --out models/et": (
-        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+        "test/papers/et_plan_bench/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
     ),
     "planner episodes generate et-plan --split train --count 1000 -o data/et_train": (
-        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+        "test/papers/et_plan_bench/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
     ),
     "planner episodes generate et-plan --split test --count 300 -o data/et_test": (
-        "test/planner/commands/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
+        "test/papers/et_plan_bench/test_et_tuning.py::test_a_tiny_model_is_taught_to_the_end"
     ),
     "planner train traces data/traces_of_persons --from-session RUN": (
         "test/planner/replay/through/test_as_traces.py::"

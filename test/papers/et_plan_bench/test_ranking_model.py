@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaged_weights import check_damage
 from safetensors.numpy import load, save
 
 from papers.et_plan_bench.ranking_model import (
@@ -188,3 +189,7 @@ def test_how_furniture_holds_things() -> None:
     assert is_thing("mug_0")
     assert not is_thing("sofa")
     assert not is_thing("zugzwang")
+
+
+def test_what_ships_is_read_and_every_damage_to_it_refused(tmp_path: Path) -> None:
+    check_damage(shipped_ranking(), read_ranking, tmp_path)

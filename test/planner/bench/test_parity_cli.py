@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,7 +14,6 @@ from planner.bench.parity_cli import (
     NEXT_TO,
     ON_FLOOR,
     ON_TOP,
-    ON_TOP_ALL,
     Agreement,
     GeometricJudge,
     compare_judges,
@@ -31,12 +29,8 @@ from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.geometry import Ray
-from sim_bridge.habitat.backend import HabitatBackend
-from sim_bridge.habitat.options import HabitatOptions
 from sim_bridge.opening import bare_episode
 from sim_bridge.part import make_backend
-
-STAND_IN = Path(__file__).parents[2] / "sim_bridge" / "habitat" / "stand_in.py"
 
 
 @pytest.fixture
@@ -195,75 +189,6 @@ def test_the_embedded_world_agrees_where_the_rules_do(
     table = "\n".join(judges_lines(parity, "embedded"))
     assert f"small on embedded: {parity.states} states, 3 things" in table
     assert "is_on_top, all on a ray" in table
-
-
-@pytest.mark.slow
-def test_the_meshes_of_the_dataset_agree_with_the_embedded_world(
-    small_house: House,
-    embedded: EmbeddedBackend,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Where something hides a target from one of them it has to hide it from the other as well.
-    orders = tmp_path / "orders.json"
-    orders.write_text('{"rays": "meshes"}')
-    monkeypatch.setenv("STAND_IN_ORDERS", str(orders))
-    options = HabitatOptions(python=sys.executable, cache=str(tmp_path), answer_timeout_s=60.0)
-    habitat = HabitatBackend(options, worker=STAND_IN)
-    try:
-        by_meshes = compare_judges(habitat, small_house, 3)
-    finally:
-        habitat.close()
-    by_shapes = compare_judges(embedded, small_house, 3)
-    assert by_meshes.states == by_shapes.states
-    assert by_meshes.rows == by_shapes.rows
-    assert by_meshes.rows[ON_TOP].both > 0
-    assert by_meshes.rows[ON_TOP_ALL].differing
-
-
-@pytest.mark.slow
-def test_rays_through_meshes_enter_what_those_through_shapes_enter(
-    small_house: House, embedded: EmbeddedBackend, tmp_path: Path
-) -> None:
-    options = HabitatOptions(python=sys.executable, cache=str(tmp_path), answer_timeout_s=60.0)
-    habitat = HabitatBackend(options, worker=STAND_IN)
-    episode = bare_episode(small_house, 1)
-    try:
-        habitat.reset(small_house, episode, 3)
-        embedded.reset(small_house, episode, 3)
-        state = embedded.world_state()
-        assert state is not None
-        rays = []
-        for name in ("cup_0", "book_0", "apple_0", "chest_of_drawers_0"):
-            x, y, z = state.entities[name].box.center_m
-            rays += [Ray((x, y, z + 1.0), (0.0, 0.0, -1.0)), Ray((x - 1.0, y, z), (1.0, 0.0, 0.0))]
-        found = habitat.crossed(rays, 100.0)
-        assert found == embedded.crossed(rays, 100.0)
-        assert found[0] == ("cup_0", "table_0")
-    finally:
-        habitat.close()
-
-
-@pytest.mark.slow
-def test_a_geometry_that_is_empty_differs_and_says_so(
-    small_house: House, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    orders = tmp_path / "orders.json"
-    orders.write_text('{"hits": "empty"}')
-    monkeypatch.setenv("STAND_IN_ORDERS", str(orders))
-    options = HabitatOptions(
-        python=sys.executable, cache=str(tmp_path / "c"), answer_timeout_s=60.0
-    )
-    habitat = HabitatBackend(options, worker=STAND_IN)
-    try:
-        parity = compare_judges(habitat, small_house, 3)
-    finally:
-        habitat.close()
-    assert parity.rows[ON_TOP].share == 0.0
-    assert parity.rows[ON_TOP].differing["cup_0, table_0"] == "ours"
-    assert "is_on_top, first on a ray [cup_0, table_0]: only by ours" in "\n".join(
-        judges_lines(parity, "stand-in")
-    )
 
 
 @pytest.mark.slow

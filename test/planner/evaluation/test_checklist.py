@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from papers.llamar import metrics as llamar
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode
 from planner.evaluation.subtasks import Need, plan_length, with_checklist
@@ -85,7 +84,7 @@ def test_what_holds_from_the_start_needs_nothing(make_lab) -> None:
     trace = finished(builder, evaluator)
     assert (builder.length, trace.episode.reference.length) == (0, None)
     assert trace.episode.reference.subtasks == ()
-    assert llamar.transport_rate(trace).left_out == "vacuous: complete at the start"
+    assert trace.complete_at_start
 
 
 def finished(builder, evaluator):
@@ -124,12 +123,13 @@ def test_a_run_ticks_off_what_it_takes_and_achieves(make_lab) -> None:
         "cup_0 in kitchen_0",
     )
     assert [(line.index, line.agent) for line in trace.subtasks] == [(0, "agent_0"), (3, "agent_0")]
-    assert llamar.transport_rate(trace).value == 0.5
-    assert llamar.balance(trace).value == 0.0
     evaluator.update(lab.on("cup_1", "table_0", dx=0.3).state())
     call("agent_1", "Rearrange[cup_1, on, table_0, None, None]")
     trace = finished(builder, evaluator)
-    assert llamar.transport_rate(trace).value == llamar.success(trace).value == 1.0
+    assert trace.end.success
+    ticked = [(line.index, line.agent) for line in trace.subtasks]
+    assert ticked == [(0, "agent_0"), (3, "agent_0"), (1, "agent_1"), (2, "agent_1")]
     # One call that takes and places is one action (LLAMAR-D43).
-    assert llamar.balance(trace).value == pytest.approx(1 / 2.0001)
+    taken, placed = trace.subtasks[2:]
+    assert taken.step == placed.step
     assert with_checklist(trace, builder.lacking) is trace

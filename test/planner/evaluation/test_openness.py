@@ -4,10 +4,9 @@ import pytest
 
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.predicates import Watch
-from planner.evaluation.progress import Mode
 from planner.evaluation.scene import Scene
 from planner.evaluation.subtasks import needs, plan_length
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import FileError
 
 CHEST = "chest_of_drawers_0"
 
@@ -41,11 +40,6 @@ def test_the_end_counts(lab, rollout):
 def test_a_table_cannot_be_opened(lab, rollout):
     with pytest.raises(FileError, match="table_0 cannot be opened"):
         rollout(lab, goal("is_open", "table_0"))
-
-
-def test_partnr_v0_refuses_it(lab, rollout):
-    with pytest.raises(PlannerError, match="partnr_v0 does not know whether something is open"):
-        rollout(lab, goal("is_open"), Mode.PARTNR_V0)
 
 
 def test_a_plan_walks_there_and_opens(lab):

@@ -12,7 +12,6 @@ import pytest
 from planning_toys import ToyWorld, play
 from tiny_models import HAS_TORCH, make_tiny
 
-from papers.partnr.react import make_partnr_react
 from planner.models.caller import ModelCall
 from planner.models.chat import (
     Completion,
@@ -24,6 +23,7 @@ from planner.models.chat import (
 )
 from planner.models.in_process import NEEDS_EXTRA, InProcessModel
 from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
+from planner.planning.dialogues import make_react
 from planner.planning.planner import Task
 from planner.planning.planner_model import DialogueOptions
 from planner.world.skill import SkillName
@@ -161,7 +161,7 @@ def test_a_whole_episode_of_random_weights_makes_no_wrong_call(
 ) -> None:
     heard: list[ModelCall] = []
     world = toy_world(agents={"agent_0": AgentKind.ROBOT})
-    planner = make_partnr_react(
+    planner = make_react(
         Task("Tidy.", ("agent_0",)),
         model,
         DialogueOptions(max_cycles=2, deadline_s=280.0),

@@ -134,7 +134,7 @@ def test_both_adapters_deliver_results_of_one_moment_together(
 
 
 ENDED_S = 2.0
-TURN = parse_call("Rotate[Right]")
+TURN = parse_call("Wait[]")
 
 
 class Memory:
@@ -206,7 +206,7 @@ def test_a_memory_that_hears_nothing_is_not_waited_for_for_ever(
     lines: list[str] = []
     result = SkillResult(SkillCode.SUCCESS, "", duration_s=0.5, ended_s=ENDED_S)
     assert waited_until_s(result, lines, published_s=(1.9,)) == 1.9
-    assert "the memory does not show that agent_0 ended Rotate[Right]" in lines[0]
+    assert "the memory does not show that agent_0 ended Wait[]" in lines[0]
 
 
 ALICE, BOB = TeamMessage("agent_0", "here"), TeamMessage("agent_1", "there")

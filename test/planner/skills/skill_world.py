@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+
+import pytest
 
 from planner.app.in_process_world import BackendPort
 from planner.skills.attempt import SkillOptions
@@ -15,7 +18,7 @@ from planner.world.skill import SkillCall, SkillResult
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind, floor_name
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.embedded.options import EmbeddedOptions, Noise
 
 DT_S = 1 / 30
 MAX_STEPS = 60_000
@@ -122,3 +125,24 @@ class World:
 
     def holding(self, agent: str = "agent_0") -> str | None:
         return self.state.entities[agent].holding
+
+
+MakeWorld = Callable[..., World]
+
+
+@pytest.fixture
+def make_world(small_house: House, small_episode: Episode) -> MakeWorld:
+    def make(
+        options: SkillOptions | None = None,
+        episode: Episode | None = None,
+        **noise: float,
+    ) -> World:
+        embedded = EmbeddedOptions(renderer="none", noise=Noise(**noise))
+        return World(small_house, episode or small_episode, options, embedded)
+
+    return make
+
+
+@pytest.fixture
+def world(make_world: MakeWorld) -> World:
+    return make_world()

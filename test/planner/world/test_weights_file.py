@@ -9,11 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from damaged_weights import check_damage
 from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save
 
-from papers.et_plan_bench.ranking_model import read_ranking, shipped_ranking
 from planner.memory.learned.segments import read_model_file, shipped_model
 from planner.planning.learned.chooser import read_planner, shipped_planner
 from planner.skills.policy.handling import MANIPULATION
@@ -183,7 +183,6 @@ def test_a_header_that_has_no_names_is_refused(
 READERS: dict[str, tuple[Path, Callable[[Path], object]]] = {
     "memory": (shipped_model(), read_model_file),
     "planner": (shipped_planner(), read_planner),
-    "ranking": (shipped_ranking(), read_ranking),
     **{
         space.skill: (shipped_policy(space), lambda path, space=space: read_policy(path, space))
         for space in (MANIPULATION, NAVIGATION)
@@ -195,24 +194,4 @@ READERS: dict[str, tuple[Path, Callable[[Path], object]]] = {
 def test_what_ships_is_read_and_every_damage_to_it_refused(
     tmp_path: Path, path: Path, read: Callable[[Path], object]
 ) -> None:
-    assert read(path) is not None
-    weights, metadata = read_weights(path)
-    broken = tmp_path / "broken.safetensors"
-    for name in sorted(weights)[:3]:
-        halves = {**weights, name: np.full_like(weights[name], np.nan)}
-        write_weights(broken, halves, metadata)
-        with pytest.raises(FileError, match="not finite"):
-            read(broken)
-        write_weights(broken, {**weights, name: np.ones((1, 7, 1), np.float32)}, metadata)
-        with pytest.raises(FileError, match="expected the shape"):
-            read(broken)
-        write_weights(broken, {n: w for n, w in weights.items() if n != name}, metadata)
-        with pytest.raises(FileError, match="is missing"):
-            read(broken)
-    values = ("5", '"x"', "[1]", "{}", "null", "NaN", "[", "[" * 5000, "1e999")
-    for key in ("vocabulary", "features", "classes", "least_probability", "space"):
-        for value in values if key in metadata else ():
-            write_weights(broken, weights, {**metadata, key: value})
-            with pytest.raises(FileError) as error:
-                read(broken)
-            assert key in error.value.field
+    check_damage(path, read, tmp_path)

@@ -6,12 +6,18 @@ from pathlib import Path
 import graph_kitchen as kitchen
 import pytest
 from graph_tasks import CATEGORIES, write_tasks
+from legible import check_legible, words_of
 
 from papers.et_plan_bench.published.file import EtTask, read_et_file
 from papers.et_plan_bench.published.judged import graph_episode, script_lines
+from papers.et_plan_bench.published.task_graphs import import_into_graphs
+from planner.cli import main
+from planner.episodes.drawing.picture import draw_episode
 from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.metrics.table import summarise
 from planner.evaluation.progress import Verdict
 from planner.evaluation.task import Evaluation
+from planner.evaluation.trace import read_traces
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house import House
@@ -102,3 +108,57 @@ def test_where_things_are_at_first_is_not_asked_of_the_end(tmp_path: Path) -> No
     assert criteria is not None
     assert criteria.intermediate == (("INSIDE", "pear", "fridge"),)
     assert _played(task, house).success
+
+
+def test_things_of_a_graph_are_drawn_where_they_are(tmp_path: Path) -> None:
+    line = {
+        "task": "Put the plum into the fridge.",
+        "task_completion_criterion": "(CLOSE, robot, fridge)(INSIDE, plum, fridge)",
+        "env_id": 1,
+        "ground_truth_plan": [
+            "<char0> [walk] <kitchentable> (1)",
+            "<char0> [walk] <plum> (3)",
+            "<char0> [grab] <plum> (3)",
+            "<char0> [walk] <fridge> (5)",
+            "<char0> [putin] <plum> (3) <fridge> (5)",
+        ],
+    }
+    path = tmp_path / "tasks.json"
+    path.write_text(json.dumps(line), "utf-8")
+    found = import_into_graphs([path])
+    (episode,) = found.episodes
+    picture = draw_episode(episode, found.houses[episode.house])
+    assert "Not in this house" not in words_of(picture)
+    assert words_of(picture).count("plum_3") == 1
+    check_legible(picture)
+
+
+@pytest.mark.slow
+def test_an_imported_task_of_criteria_alone_is_run_and_judged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    walks = [
+        f"<char0> [walk] <{word}> ({n})" for n, word in enumerate(["kitchen", "desk", "apple"])
+    ]
+    task = {
+        "task": "Gronk.",
+        "task_completion_criterion": "(CLOSE, robot, apple)",
+        "env_id": 1,
+        "ground_truth_plan": walks,
+    }
+    (tmp_path / "tasks.json").write_text(json.dumps(task), encoding="utf-8")
+    words = [str(tmp_path / "tasks.json"), "--output", str(tmp_path / "made")]
+    assert main(["episodes", "import", "et-plan-bench", *words]) == 0
+    assert "imported 1, of which 1 can be judged" in capsys.readouterr().out
+    trace = tmp_path / "run.jsonl"
+    episode = str(tmp_path / "made" / "tasks-1.json")
+    # Words that are not understood: nothing is done, and that is judged.
+    assert main(["run", episode, "--no-images", "-o", str(tmp_path), "--trace", str(trace)]) == 1
+    (told,) = read_traces(trace)
+    assert (told.end.success, told.end.criteria, told.episode.propositions) == (False, False, ())
+    assert told.end.explanation == "At the end agent_0 is not close to apple_0."
+    assert told.episode.reference.actions[-1] == "Navigate[apple_0]"
+    assert told.episode.reference.length == 3
+    rows = {row.metric.name: row.estimate.value for row in summarise([told])}
+    assert (rows["criteria_success"], rows["sequence_length"]) == (0.0, 20.0)
+    assert (rows["lcs_ratio"], rows["transport_rate"]) == (0.0, None)

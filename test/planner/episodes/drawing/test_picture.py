@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from itertools import combinations
-from pathlib import Path as File
 
 import pytest
+from legible import check_legible, words_of
 
-from papers.et_plan_bench.published.task_graphs import import_into_graphs
 from planner.episodes.drawing.furnishing import has_icon
 from planner.episodes.drawing.picture import draw_episode
 from planner.episodes.drawing.shapes import (
@@ -18,7 +15,6 @@ from planner.episodes.drawing.shapes import (
     Picture,
     Text,
     proposition_colour,
-    text_bounds,
 )
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Criteria, Episode
@@ -30,10 +26,6 @@ from planner.world.share import config_dir
 EPISODES = sorted(path.stem for path in (config_dir() / "episodes").glob("*/*.json"))
 # One with slices, one with floors, one with a choice of rooms, one with three steps.
 FEW = ("sandwich_0", "boots_pair_0", "three_bedrooms_0", "perishables_0")
-
-
-def _words(picture: Picture) -> list[str]:
-    return [shape.text for shape in picture.shapes if isinstance(shape, Text)]
 
 
 def _lines(picture: Picture, index: int) -> list[Path]:
@@ -49,46 +41,30 @@ def _drawn(name: str, evaluation: Mapping[str, object] | None = None) -> Picture
     return draw_episode(episode, house)
 
 
-def _check_legible(picture: Picture) -> None:
-    bounds = [(text_bounds(s), s.text) for s in picture.shapes if isinstance(s, Text)]
-    for (left, top, right, bottom), text in bounds:
-        assert left >= 0, text
-        assert top >= 0, text
-        assert right <= picture.width, text
-        assert bottom <= picture.height, text
-    for (a, one), (b, other) in combinations(bounds, 2):
-        apart = a[0] >= b[2] - 1 or b[0] >= a[2] - 1 or a[1] >= b[3] - 1 or b[1] >= a[3] - 1
-        assert apart, (one, other)
-    for shape in picture.shapes:
-        if isinstance(shape, Path):
-            assert all(0 <= x <= picture.width for x, _ in shape.points)
-            assert all(0 <= y <= picture.height for _, y in shape.points)
-
-
 @pytest.mark.parametrize("name", FEW)
 def test_nothing_overlaps_or_is_cut_off(name: str) -> None:
-    _check_legible(_drawn(name))
+    check_legible(_drawn(name))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EPISODES)
 def test_nothing_overlaps_or_is_cut_off_in_any_shipped_episode(name: str) -> None:
-    _check_legible(_drawn(name))
+    check_legible(_drawn(name))
 
 
 def test_there_is_a_frame_for_each_step() -> None:
-    words = _words(_drawn("perishables_0"))
+    words = words_of(_drawn("perishables_0"))
     assert [word for word in words if word.startswith("Step")] == [
         "Step 1 of 3",
         "Step 2 of 3",
         "Step 3 of 3",
     ]
     assert "moved before" in words
-    assert "Step 1 of 1" not in _words(_drawn("book_row_0"))
+    assert "Step 1 of 1" not in words_of(_drawn("book_row_0"))
 
 
 def test_what_a_step_changes_shows_in_the_next() -> None:
-    words = _words(_drawn("demo_dinner"))
+    words = words_of(_drawn("demo_dinner"))
     assert words.count("dirty") == 1
     assert words.count("to be clean") == 1
     # In both frames, at different places.
@@ -104,10 +80,10 @@ def test_an_arrow_is_solid_for_all_and_dotted_for_a_choice() -> None:
 
     everything = drawn(2, "table_3")
     assert [line.dashed for line in _lines(everything, 0)] == [False, False]
-    assert "1 of 2" not in _words(everything)
+    assert "1 of 2" not in words_of(everything)
     one = drawn(1, "table_3")
     assert [line.dashed for line in _lines(one, 0)] == [True, True]
-    assert "1 of 2" in _words(one)
+    assert "1 of 2" in words_of(one)
     choice = drawn(2, "table_3", "table_0", "table_1")
     # From both plates to the middle, and from there to three tables.
     assert [line.dashed for line in _lines(choice, 0)] == [True] * 5
@@ -122,26 +98,26 @@ def test_a_thing_has_the_colour_of_its_first_proposition() -> None:
 
 
 def test_ties_gates_and_what_need_not_last_are_written() -> None:
-    words = " ".join(_words(_drawn("globe_tour_0")))
+    words = " ".join(words_of(_drawn("globe_tour_0")))
     assert "(need not last)" in words
     assert "1: after 0 has come true" in words
-    words = " ".join(_words(_drawn("three_bedrooms_0")))
+    words = " ".join(words_of(_drawn("three_bedrooms_0")))
     assert "3 and 4: the same room" in words
     assert "0, 1 and 2: a different room" in words
-    assert "4: while 2 and 3 hold" in " ".join(_words(_drawn("demo_dinner")))
+    assert "4: while 2 and 3 hold" in " ".join(words_of(_drawn("demo_dinner")))
 
 
 def test_an_order_that_is_not_one_of_groups_is_written() -> None:
     episode, _ = load_episode("demo_dinner")
     assert episode.evaluation is not None
     order = {"type": "TemporalConstraint", "edges": [[0, 2], [1, 3], [2, 5]]}
-    words = _words(_drawn("demo_dinner", episode.evaluation | {"constraints": [order]}))
+    words = words_of(_drawn("demo_dinner", episode.evaluation | {"constraints": [order]}))
     assert "At any time" in words
     assert "3: later than 1" in words
 
 
 def test_other_rooms_are_named_with_what_is_like_it_there() -> None:
-    words = " ".join(_words(_drawn("globe_tour_0")))
+    words = " ".join(words_of(_drawn("globe_tour_0")))
     assert "Not drawn: kitchen_0 (table_2)" in words
 
 
@@ -150,8 +126,8 @@ def test_what_the_house_lacks_is_named() -> None:
     picture = _drawn(
         "demo_dinner", {"propositions": [{"function_name": "is_on_top", "args": args}]}
     )
-    assert "Not in this house" in _words(picture)
-    assert "table_99" in _words(picture)
+    assert "Not in this house" in words_of(picture)
+    assert "table_99" in words_of(picture)
 
 
 def test_every_class_of_furniture_has_an_icon() -> None:
@@ -171,29 +147,6 @@ def test_what_cannot_be_drawn_is_refused(demo: tuple[Episode, House]) -> None:
 @pytest.fixture
 def demo() -> tuple[Episode, House]:
     return load_episode(find_episode("demo_dinner"))
-
-
-def test_things_of_a_graph_are_drawn_where_they_are(tmp_path: File) -> None:
-    line = {
-        "task": "Put the plum into the fridge.",
-        "task_completion_criterion": "(CLOSE, robot, fridge)(INSIDE, plum, fridge)",
-        "env_id": 1,
-        "ground_truth_plan": [
-            "<char0> [walk] <kitchentable> (1)",
-            "<char0> [walk] <plum> (3)",
-            "<char0> [grab] <plum> (3)",
-            "<char0> [walk] <fridge> (5)",
-            "<char0> [putin] <plum> (3) <fridge> (5)",
-        ],
-    }
-    path = tmp_path / "tasks.json"
-    path.write_text(json.dumps(line), "utf-8")
-    found = import_into_graphs([path])
-    (episode,) = found.episodes
-    picture = draw_episode(episode, found.houses[episode.house])
-    assert "Not in this house" not in _words(picture)
-    assert _words(picture).count("plum_3") == 1
-    _check_legible(picture)
 
 
 def test_no_two_propositions_have_the_same_colour() -> None:

@@ -18,7 +18,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_toys import ToyWorld, capabilities
 
-from papers.partnr.prompts import offered
 from planner.models.gbnf import GrammarError, read_grammar
 from planner.models.replies.turn import (
     Ability,
@@ -32,14 +31,16 @@ from planner.models.replies.turn import (
     turn_grammar,
     words_of,
 )
+from planner.planning.numbered_dialogue import offered
+from planner.skills.part import SKILLS
 from planner.world.belief import Belief
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import AgentKind
 
 Make = Callable[..., ToyWorld]
-ROBOT = Ability(offered(None, with_tools=False))
-PERSON = Ability(offered(capabilities(AgentKind.HUMAN), with_tools=False))
-TOOLS = offered(None, with_tools=True)[-4:]
+ROBOT = Ability(offered(None))
+PERSON = Ability(offered(capabilities(AgentKind.HUMAN)))
+TOOLS = tuple(name for name, part in SKILLS.usable().items() if part.is_query)
 EVERYTHING = Ability(tuple(SkillName), may_ask=True)
 WORDS = Words(("cup_0", "cup_1"), ("table_0", "floor_kitchen_0"), ("kitchen_0",))
 NOTHING = Words((), ("table_0",), ("kitchen_0",))

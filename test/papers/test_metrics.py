@@ -6,14 +6,16 @@ EPM-C41, LLAMAR-C33 to LLAMAR-C38, ETPLAN-C16 to ETPLAN-C22, HELPER-C40 to HELPE
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from citation import CITATION
 
 from papers.et_plan_bench import metrics as et_plan_bench
 from papers.helper import metrics as teach
 from papers.llamar import metrics as llamar
 from papers.partnr import epm_metrics as epm
+from papers.partnr import metrics as partnr
+from planner.cli import main
 from planner.evaluation.metrics.table import compare, metrics, summarise
 from planner.evaluation.statistics import rate
 from planner.evaluation.task import Predicate
@@ -24,6 +26,7 @@ from planner.evaluation.trace import (
     Reference,
     SubtaskLine,
     TracedProposition,
+    read_traces,
 )
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCode
@@ -460,28 +463,23 @@ def test_d13_what_was_broken_is_subtracted_by_the_public_code_only(make_trace, m
     assert pooled("weighted_goal_conditions_published", runs) == pytest.approx((0.25 - 0.25) / 2)
 
 
-# The table
-
-
-def test_every_metric_has_a_formula_and_a_source() -> None:
-    for metric in metrics().values():
-        assert CITATION.search(metric.of_episode.__doc__), metric.name
-
-
-def test_two_runs_are_compared_episode_by_episode(make_trace) -> None:
-    first = [make_trace((False, i % 2 == 0), episode_id=f"e{i}") for i in range(8)]
-    second = [make_trace((True, True), episode_id=f"e{i}") for i in reversed(range(8))]
-    better = compare(first, second, "success")
-    assert (better.better, better.worse, better.test) == (8, 0, "mcnemar_exact")
-    assert better.p == pytest.approx(2 / 2**8)
-    assert better.difference.value == 1.0
-    share = compare(first, second, "percent_complete")
-    assert share.test == "sign_flip"
-    assert share.difference.value == pytest.approx(0.75)
-    assert share.p == pytest.approx(2 / 2**8)
-    with pytest.raises(PlannerError, match="episode e0 with seed 0 is in one of the runs only"):
-        compare(first[1:], second, "success")
+def test_a_metric_of_many_episodes_is_not_compared_episode_by_episode(make_trace) -> None:
     with pytest.raises(PlannerError, match="not a metric of single episodes"):
-        compare(first, second, "weighted_success")
-    with pytest.raises(PlannerError, match="twice"):
-        compare([*first, first[0]], second, "success")
+        compare([make_trace()], [make_trace()], "weighted_success")
+
+
+def test_a_run_gives_the_papers_metrics(tmp_path: Path) -> None:
+    path = tmp_path / "run.jsonl"
+    assert main(["run", "fruit_0", "--no-images", "-o", str(tmp_path), "--trace", str(path)]) == 0
+    (trace,) = read_traces(path)
+    placed = [c for c in trace.calls if c.call.startswith("Place")]
+    assert placed
+    assert all(partnr.is_useful(trace, call) for call in placed)
+    assert partnr.exploration_efficiency(trace).value < placed[0].ended_step
+    assert llamar.coverage(trace).value == 1.0
+    rows = {row.metric.name: row.estimate.value for row in summarise([trace])}
+    assert rows["moving_distance"] > 1.0
+    assert rows["extraneous_effort"] == 0.0
+    assert (rows["transport_rate"], rows["llamar_success"]) == (1.0, 1.0)
+    assert 0.0 < rows["weighted_success"] <= 1.0
+    assert rows["weighted_goal_conditions"] == rows["weighted_success"]

@@ -9,6 +9,7 @@ import pytest
 
 from papers.partnr.published_judge import PublishedError
 from planner.evaluation.progress import Mode
+from planner.world.errors import PlannerError
 
 
 def on_top(objects, receptacles, **more):
@@ -160,3 +161,22 @@ def test_several_orders_are_judged_each_by_itself(make_lab, rollout) -> None:
     run.then(lab.on("c", "table_0", dx=0.3))
     # In one order 2 would come too early as well, because 0 never came.
     assert [p.satisfied for p in run.end().propositions] == [False, False, True]
+
+
+def test_it_does_not_know_whether_something_is_open(make_lab, rollout, pieces) -> None:
+    chest = "chest_of_drawers_0"
+    lab = make_lab(["cup_0"], extra=[pieces["drawers"](chest, "kitchen_0", 3, 8)])
+    with pytest.raises(PlannerError, match="partnr_v0 does not know whether something is open"):
+        rollout(
+            lab,
+            task([{"function_name": "is_open", "args": {"objects": [chest]}}]),
+            Mode.PARTNR_V0,
+        )
+
+
+@pytest.mark.parametrize("kind", ["AlwaysConstraint", "NeverConstraint"])
+def test_it_has_no_constraints_on_every_state(make_lab, rollout, kind: str) -> None:
+    throughout = {"type": kind, "proposition_indices": [0]}
+    goal = task([on_top(["cup_0"], ["table_0"])], [], throughout)
+    with pytest.raises(PlannerError, match="no constraints on every state"):
+        rollout(make_lab(["cup_0"]), goal, Mode.PARTNR_V0)

@@ -1,6 +1,6 @@
 """A table of random cases with the outcomes that PARTNR's own code gave them.
 
-    PLANNER_PARTNR_CODE=CHECKOUT PYTHONPATH=test/planner/evaluation python -m published_table COMMIT
+    PLANNER_PARTNR_CODE=CHECKOUT PYTHONPATH=test/papers/partnr python -m published_table COMMIT
 
 regenerates it from a checkout at that commit. The outcomes are data; none of that code is in it.
 The first line tells its origin; each other one is a task, its worlds as sums of powers of two over

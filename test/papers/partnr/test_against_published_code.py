@@ -1,6 +1,6 @@
 """Mode partnr_v0 against PARTNR's own code, where there is a checkout of it.
 
-    PLANNER_PARTNR_CODE=CHECKOUT pytest test/planner/evaluation/test_against_published_code.py
+    PLANNER_PARTNR_CODE=CHECKOUT pytest test/papers/partnr/test_against_published_code.py
 
 Nothing is fetched. What that code once said of many cases is in `published_table.jsonl.gz`, which
 test_published_table.py runs at every change.

@@ -296,7 +296,7 @@ def test_any_evaluation_is_translated_or_refused(
 
 
 SOUND = json.loads(
-    (Path(__file__).parents[3] / "config" / "episodes" / "train" / "coffee_time_0.json").read_text(
+    (Path(__file__).parents[2] / "config" / "episodes" / "train" / "coffee_time_0.json").read_text(
         encoding="utf-8"
     )
 )
