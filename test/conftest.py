@@ -52,6 +52,21 @@ def pytest_configure(config: pytest.Config) -> None:
         asked.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
 
+# What a copy of the checkout may lack (scripts/core_copy.py).
+APART = ("papers", "sim_bridge/spot", "sim_bridge/habitat")
+LACKING = frozenset(name for name in APART if not (Path(__file__).parents[1] / name).is_dir())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Skips what needs a folder that is not here, and says so."""
+    for item in items:
+        needed = {folder for mark in item.iter_markers("needs") for folder in mark.args}
+        assert needed <= set(APART), f"{item.nodeid}: there is no such folder to need"
+        if needed & LACKING:
+            reason = f"without {', '.join(sorted(needed & LACKING))}"
+            item.add_marker(pytest.mark.skip(reason=reason))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Collects in one worker first: the others load the test files that it has compiled."""

@@ -13,10 +13,10 @@ DIALOGUES = "planner bench teach --planner helper --model teacher --fault-rate 0
 LLAMAR_RUNS = "test/papers/llamar/test_llamar_runs.py::test_the_teacher_is_named_in_every_row"
 PAPERS: Mapping[str, str] = {
     "planner bench partnr_val --planner heuristic_expert --memory full --agents 2 --episodes 20 "
-    "--out B": "test/planner/bench/runs/test_solved.py::test_a_store_is_filled_from_a_run_once",
+    "--out B": "test/papers/partnr/test_solved.py::test_a_store_is_filled_from_a_run_once",
     "planner bench partnr_val --planner partnr_react --model teacher --control decentralized "
     "--agents 2 --episodes 20 --out E": (
-        "test/planner/planning/test_right_calls.py::test_some_faults_cost_calls_but_not_the_task"
+        "test/papers/partnr/test_right_calls.py::test_some_faults_cost_calls_but_not_the_task"
     ),
     "planner bench table partnr B E": (
         "test/papers/partnr/test_claims.py::test_a_run_stands_beside_the_row_of_its_method"

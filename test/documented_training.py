@@ -54,12 +54,10 @@ TRAINING: Mapping[str, str] = {
         "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
     "planner bench examples RUN --store traces.db --keep-out SUITE": (
-        "test/planner/bench/runs/test_solved.py"
-        "::test_check_39_what_is_evaluated_never_comes_from_a_run"
+        "test/papers/partnr/test_solved.py::test_check_39_what_is_evaluated_never_comes_from_a_run"
     ),
     "planner bench samples RUN --out samples.jsonl": (
-        "test/planner/bench/runs/test_solved.py"
-        "::test_samples_are_the_successful_actions_and_the_end"
+        "test/papers/partnr/test_solved.py::test_samples_are_the_successful_actions_and_the_end"
     ),
     "planner train hd data/traces --model models/Model-8B --out models/hd": (
         "test/planner/training/test_chat_tuning.py"

@@ -4,7 +4,7 @@ from judge_lab import make_lab, pieces, rollout
 from made_traces import make_call, make_trace
 from planning_toys import toy_world
 from shared_bags import asked, decided_bag, through
-from skill_world import make_world
+from skill_world import make_world, world
 
 __all__ = [
     "asked",
@@ -17,4 +17,5 @@ __all__ = [
     "rollout",
     "through",
     "toy_world",
+    "world",
 ]

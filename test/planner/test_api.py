@@ -92,6 +92,7 @@ def test_the_command_takes_them_as_flags(
     assert "body: is of a robot, and agent_1 is a human" in capsys.readouterr().err
 
 
+@pytest.mark.needs("papers")
 def test_find_tools_answer_with_a_model_when_one_is_named(tmp_path: Path) -> None:
     words, found = tmp_path / "planner.txt", tmp_path / "find.txt"
     words.write_text(

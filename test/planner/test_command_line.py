@@ -15,7 +15,7 @@ from planner.planning.part import PLANNERS
 
 ROOT = Path(__file__).resolve().parents[2]
 # The commands with the most settings, and how many lines are too many.
-MANY = [(["run"], 80), (["bench", "partnr_val"], 100), (["up"], 150)]
+MANY = [(["run"], 80), (["bench", "heldout"], 100), (["up"], 150)]
 
 
 @pytest.fixture
@@ -64,23 +64,23 @@ def test_help_shows_the_options_of_the_chosen_part_only(shown, kind, flag: str) 
 @pytest.mark.parametrize(
     "words",
     [
-        ("run", "--planner", "llamar_act", "--help"),
-        ("run", "--help", "--planner=llamar_act"),
-        ("run", "night_light_0", "--planner", "helper", "--planner", "llamar_act", "-h"),
-        ("bench", "partnr_val", "--planner", "llamar_act", "--help"),
+        ("run", "--planner", "learned", "--help"),
+        ("run", "--help", "--planner=learned"),
+        ("run", "night_light_0", "--planner", "react", "--planner", "learned", "-h"),
+        ("bench", "heldout", "--planner", "learned", "--help"),
     ],
 )
 def test_the_choice_may_be_anywhere(shown, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     text = shown(*words)
-    assert {"known-by", "horizon"} <= flags(text)
-    assert not {"rectifier", "verifier"} & flags(text)
+    assert {"learned-model", "learned-temperature"} <= flags(text)
+    assert "whole-list" not in flags(text)
 
 
-@pytest.mark.parametrize("words", [("--planner", "llamar_act"), ("planner:=llamar_act",)])
+@pytest.mark.parametrize("words", [("--planner", "learned"), ("planner:=learned",)])
 def test_a_bring_up_shows_them_under_its_own_names(shown, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
     text = " ".join(shown("up", *words, "--help").split())
-    assert "--known_by VALUE who must have seen what an agent names; one of " in text
-    assert "--rectifier" not in text
+    assert "--learned_temperature VALUE of drawing calls by their rank; " in text
+    assert "--whole_list" not in text
 
 
 def test_a_model_is_chosen_by_part_or_by_a_servers_name(shown) -> None:  # type: ignore[no-untyped-def]
@@ -99,28 +99,30 @@ def test_help_of_a_flag_without_its_value_is_as_without_the_flag(shown) -> None:
 
 
 def test_a_short_usage_keeps_what_is_required(shown) -> None:  # type: ignore[no-untyped-def]
-    first, *_ = shown("bench", "partnr_val", "--help").splitlines()
-    assert first == "usage: planner bench partnr_val --out DIR [options]"
+    first, *_ = shown("bench", "heldout", "--help").splitlines()
+    assert first == "usage: planner bench heldout --out DIR [options]"
 
 
 def test_the_default_of_an_option_is_in_its_help(shown) -> None:  # type: ignore[no-untyped-def]
-    text = " ".join(shown("run", "--planner", "helper", "--help").split())
-    assert "--examples-shown VALUE examples in a prompt, at most (default: 3)" in text
-    assert "--rectifier VALUE whether a failed statement is repaired by a role of its own " in text
-    assert "(default: true)" in text
+    text = " ".join(shown("run", "--planner", "react", "--help").split())
+    assert "--whole-list VALUE whether each turn has all entities instead of what has " in text
+    assert "(default: false)" in text
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         # Hidden from help, and near enough to be meant.
-        (("--rectifer", "true"), "unrecognized arguments: --rectifer true; did you mean '--rect"),
-        (("--planner", "reakt"), "'rescue_rules', 'words'); did you mean 'react'?"),
         (
-            ("--planner", "react", "--rectifier", "true"),
-            "option rectifier: is of helper; react has whole_list\n",
+            ("--whole-lst", "true"),
+            "unrecognized arguments: --whole-lst true; did you mean '--",
         ),
-        (("--rectifier", "true"), "option rectifier: is of helper; expert has none\n"),
+        (("--planner", "reakt"), "'words'); did you mean 'react'?"),
+        (
+            ("--planner", "react", "--learned-temperature", "0"),
+            "option learned_temperature: is of learned; react has whole_list\n",
+        ),
+        (("--whole-list", "true"), "option whole_list: is of react; expert has none\n"),
         (
             ("--temperature", "0.5"),
             "option temperature: is of gguf, local, server, smollm2; none of them is chosen\n",

@@ -59,7 +59,7 @@ def started(
 def test_an_instruction_is_given_in_a_house(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    model = ["--planner", "partnr_react", "--model", "m", "--model-url", "http://127.0.0.1:1/v1"]
+    model = ["--planner", "react", "--model", "m", "--model-url", "http://127.0.0.1:1/v1"]
     nodes = started([WORDS, *model, "--house", "train_3"], monkeypatch, tmp_path)
     assert (nodes["bridge"].parameters["house"], nodes["bridge"].parameters["episode"]) == (
         "train_3",

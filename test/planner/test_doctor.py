@@ -74,6 +74,7 @@ def _other_pythons() -> list[doctor.Finding]:
     return [row for row in doctor._extras() if "(for backend:=" in row.part]
 
 
+@pytest.mark.needs("sim_bridge/habitat")
 def test_habitat_sim_is_looked_for_in_the_environment_that_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

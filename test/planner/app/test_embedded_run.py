@@ -20,7 +20,7 @@ from planner.evaluation.predicates import Variant
 from planner.memory.part import UPDATERS, MakeUpdater, UpdaterPart, UpdaterRequest
 from planner.memory.privileged import PrivilegedUpdater
 from planner.planning.expert.expert import Expert
-from planner.planning.part import PLANNERS, PlannerChoice, make_planner
+from planner.planning.part import PLANNERS, PlannerChoice, Reads, make_planner
 from planner.planning.planner import Planner, Task
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError
@@ -165,14 +165,18 @@ def test_planner_run_and_bench_take_the_graph_world_for_graphs(tmp_path: Path, c
     assert row.verdict.success
 
 
-def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(tmp_path: Path) -> None:
+def test_a_graph_has_neither_the_embedded_simulator_nor_pictures(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     house = load_house(kitchen.written(tmp_path))
     with pytest.raises(PlannerError, match="is a scene graph"):
         RunSettings(backend="embedded").world_of(house)
     with pytest.raises(PlannerError, match="no pictures for --memory pictures"):
         RunSettings(memory="pictures").world_of(house)
-    with pytest.raises(PlannerError, match="no pictures for --planner partnr_views"):
-        RunSettings(planner="partnr_views", model="teacher").world_of(house)
+    looking = replace(PLANNERS.get("react"), reads=Reads(pictures=True))
+    monkeypatch.setitem(PLANNERS._loaded, "react", looking)
+    with pytest.raises(PlannerError, match="no pictures for --planner react"):
+        RunSettings(planner="react", model="teacher").world_of(house)
 
 
 @pytest.mark.parametrize("name", UPDATERS.names())

@@ -63,6 +63,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_steps() -> None:
     assert result.sim_steps == MAX_STEPS == 20_000
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("control", "asked", "turn"),
@@ -84,6 +85,7 @@ def test_check_35_a_run_without_done_stops_after_so_many_calls(
     assert result.sim_steps < MAX_STEPS
 
 
+@pytest.mark.needs("papers")
 def test_check_36_the_run_ends_when_both_are_done() -> None:
     """PARTNR-C36."""
 

@@ -14,6 +14,7 @@ from planner.evaluation.trace import EpisodeTrace
 from planner.world.house_checks import load_episode
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["llamar_smart_llm", "llamar_coela", "partnr_views"])
 def test_planners_that_plan_once_or_separately_or_look_pass(
@@ -29,12 +30,13 @@ def test_planners_that_plan_once_or_separately_or_look_pass(
     ]
 
 
+@pytest.mark.needs("papers")
 def test_the_agent_of_et_plan_bench_passes_without_a_model(capsys) -> None:
     assert cli.main(["check", "planner", "et_agent"]) == 0
     assert "ends_an_episode" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["success", "coverage", "goal_condition_success"])
+@pytest.mark.parametrize("name", ["success", "percent_complete", "planning_cycles"])
 def test_what_ships_passes(name: str) -> None:
     episode, house = load_episode("night_light_0")
     report = check_metric(name, house, episode)

@@ -86,6 +86,7 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
         assert max(map(math.dist, way, way[1:])) < 0.5
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_planner_with_a_model_runs_here_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -61,6 +61,7 @@ def test_every_node_of_a_stack_is_frozen_and_killed_by_some_seed() -> None:
         assert found == nodes | more
 
 
+@pytest.mark.needs("sim_bridge/spot")
 @pytest.mark.parametrize(
     ("fault", "seconds", "name"), [(Fault.STALL, 3.0, ""), (Fault.FREEZE, 2.0, "bridge")]
 )
@@ -106,6 +107,7 @@ def install(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
         monkeypatch.setitem(FORMS._loaded, name, part)
 
 
+@pytest.mark.needs("sim_bridge/spot")
 def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -123,6 +125,7 @@ def test_a_mix_says_which_runs_are_whole_stacks_and_bounds_them(
     ]
 
 
+@pytest.mark.needs("sim_bridge/spot")
 def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> None:
     install(monkeypatch, "sim", "demo", "team")
     forms = [form for form, _ in cli.chosen(arguments())]
@@ -132,6 +135,7 @@ def test_a_mix_without_the_sdk_has_no_spot(monkeypatch: pytest.MonkeyPatch) -> N
         cli.run(arguments("--task", "spot"))
 
 
+@pytest.mark.needs("sim_bridge/spot")
 def test_backend_ros_is_part_of_a_mix_where_its_messages_are(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

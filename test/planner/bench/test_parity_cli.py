@@ -222,17 +222,6 @@ def test_each_simulator_has_settings_of_its_own(
         assert f"{settings}: renderer" in line
 
 
-def test_a_simulator_that_is_not_there_is_one_error(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(tmp_path / "none"))
-    assert main(["bench", "parity", "--judges", "train_0"]) == 2
-    told = capsys.readouterr()
-    (line,) = told.err.splitlines()
-    assert "is not a program that can be run" in line
-    assert told.out == ""
-
-
 def test_a_world_without_geometry_is_refused(
     small_house: House, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ from planner.cli import main
 from planner.world.house import House, write_house
 
 
+@pytest.mark.needs("sim_bridge/habitat")
 @pytest.mark.slow
 def test_a_shipped_house_is_exported_for_both_simulators(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -35,6 +36,7 @@ def test_a_house_is_explored_and_drawn(
     assert picture.stat().st_size > 1000
 
 
+@pytest.mark.needs("sim_bridge/habitat")
 def test_an_unknown_house_and_a_full_folder_are_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -31,6 +31,7 @@ def played(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
+@pytest.mark.needs("papers")
 def test_finished_stages_are_not_run_again(
     played: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -49,6 +50,7 @@ def test_finished_stages_are_not_run_again(
     assert "tasks: done" in capsys.readouterr().out
 
 
+@pytest.mark.needs("papers")
 def test_what_is_practised_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seeds: dict[str, str] = {}
 
@@ -61,6 +63,7 @@ def test_what_is_practised_is_drawn_anew(tmp_path: Path, monkeypatch: pytest.Mon
     assert seeds == {"tasks": "5", "traces": "5", "first": "5", "practice": "6", "planner": "5"}
 
 
+@pytest.mark.needs("papers")
 def test_bad_input_is_one_clear_error(
     played: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -84,6 +87,7 @@ def test_bad_input_is_one_clear_error(
     assert played == NAMES
 
 
+@pytest.mark.needs("papers")
 @needs_torch
 @pytest.mark.slow
 def test_a_tiny_training_runs_to_its_end_and_resumes(tmp_path: Path) -> None:
@@ -99,6 +103,7 @@ def test_a_tiny_training_runs_to_its_end_and_resumes(tmp_path: Path) -> None:
     assert (tmp_path / "a" / RECIPE_FILE).read_bytes() == before
 
 
+@pytest.mark.needs("papers")
 @needs_torch
 @pytest.mark.slow
 def test_the_last_network_is_improved_on_its_own_rollouts(

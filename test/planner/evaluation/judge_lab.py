@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from planner.evaluation.constraints import ALL_JUDGES
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Mode, Progress, Verdict
@@ -17,6 +18,8 @@ from planner.world.shapes import Part
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Affordance, EntityKind
 
+# Those whose rules are here.
+MODES = [Mode(name) for name in ALL_JUDGES.names()]
 ROOMS = ("kitchen_0", "living_room_0", "closet_0")
 ROOM_M = 10.0
 TABLES = tuple(f"table_{i}" for i in range(4))

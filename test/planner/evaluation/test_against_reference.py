@@ -16,20 +16,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from judge_lab import MODES
 from random_cases import random_cases
 from random_tasks import CASES, STREAMS, THINGS, move, tasks
 
 from planner.evaluation import predicates as p
-from planner.evaluation.constraints import ALL_JUDGES, JudgeError, matching
+from planner.evaluation.constraints import JudgeError, matching
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.progress import Mode
 from planner.evaluation.scene import Scene
 from planner.evaluation.task import Predicate, TieKind
 from planner.world.states import default_states
-
-MODES = [Mode(name) for name in ALL_JUDGES.names()]
-
 
 # The reference
 

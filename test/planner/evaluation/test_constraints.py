@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from judge_lab import MODES
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.progress import Mode
 from planner.evaluation.scene import BrokenStateError
 
 TABLES = ["table_0", "table_1"]
@@ -117,7 +117,7 @@ def test_an_unusual_distance_is_said(lab, rollout) -> None:
     assert run.end().propositions[0].text == "cup_0 next to cup_1 (within 0.2 m)"
 
 
-@pytest.mark.parametrize("mode", [*Mode])
+@pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("latches", [{}, {"first_step": 3}, {"first_step": [None], "now": []}])
 def test_latches_that_do_not_fit_are_one_error(lab, mode, latches) -> None:
     evaluation = read_evaluation({"propositions": [CUP]}, "e")

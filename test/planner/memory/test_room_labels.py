@@ -202,7 +202,7 @@ def test_the_updater_s_options_name_the_model(tmp_path: Path) -> None:
 
 def test_a_run_of_the_graph_with_labelled_rooms(tmp_path: Path) -> None:
     """The teacher stands in for both models."""
-    words = ["bench", "night_light_0", "--planner", "partnr_react", "--model", "teacher"]
+    words = ["bench", "night_light_0", "--planner", "react", "--model", "teacher"]
     words += ["--memory", "object-graph", "--room-model", "teacher", "--out", str(tmp_path / "r")]
     assert main(words) == 0
     (row,) = newest_rows(tmp_path / "r" / ROWS_NAME).values()

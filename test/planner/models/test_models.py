@@ -116,7 +116,7 @@ def test_parameters_that_do_not_fit_are_reported(model: str, url: str, words: st
         make_model(ModelChoice(model, url))
 
 
-@pytest.mark.parametrize("name", ["react", "partnr_react", "partnr_finetuned"])
+@pytest.mark.parametrize("name", [n for n, p in PLANNERS.usable().items() if p.needs.model])
 def test_a_planner_without_its_model_names_the_parameters(name: str) -> None:
     with pytest.raises(PlannerError) as caught:
         make_planner(PlannerChoice(name), Task("Tidy.", ("agent_0",)), None)

@@ -123,6 +123,7 @@ def test_a_store_without_an_application_id_is_read(tmp_path: Path) -> None:
         assert len(store) == 2
 
 
+@pytest.mark.needs("papers")
 def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house: House) -> None:
     path = tmp_path / "traces.db"
     with TraceStore(path) as store:
@@ -138,6 +139,7 @@ def test_rag_puts_the_trace_between_system_and_task(tmp_path: Path, small_house:
     assert user.text.startswith("Task: ")
 
 
+@pytest.mark.needs("papers")
 def test_rag_without_its_store_says_so(tmp_path: Path) -> None:
     task, model = Task("x", ("agent_0",)), ScriptedModel([])
     with pytest.raises(PlannerError, match="needs the parameter `traces`"):

@@ -57,6 +57,7 @@ def test_a_failure_is_explained(film, capsys) -> None:
     assert 'why small: "apple_0 on top of table_1" was done before "cup_0' in out
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.parametrize("word", ["compat", "partnr_v0"])
 def test_compat_is_named(film, capsys, word) -> None:
     bag = film.solved().bag()
@@ -148,10 +149,10 @@ def test_a_log_may_hold_several_episodes(film) -> None:
     assert [f.verdict.percent_complete for f in found] == [1.0, 0.5]
 
 
-def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
-    film.solved()
+def two_place(messages) -> list[tuple[str, object]]:
+    """What a bag says of two agents that put a thing each onto the table."""
     place = "Place[cup_0, on, table_1, None, None]"
-    told = [
+    return [
         ("/planner/trace", messages.decision(0.0, ["agent_0", "agent_1"], [place, ""], 1)),
         ("/skills/results", messages.skill("agent_0", place, 1 / 3)),
         ("/skills/results", messages.skill("agent_1", "Pick[apple_0]", 1 / 3)),
@@ -161,13 +162,15 @@ def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
         ),
         ("/skills/results", messages.skill("agent_1", "Pick[book_0]", 99.0)),
     ]
+
+
+def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
+    film.solved()
     path = film.folder / "traces.jsonl"
     words = ("--episode", film.path, "--traces", path, "--metrics")
-    status, out, _ = evaluate(capsys, film.bag("b", *told), *words)
+    status, out, _ = evaluate(capsys, film.bag("b", *two_place(messages)), *words)
     assert status == 0
-    assert "task_offloading: 0.5  n=1" in out
-    assert "extraneous_effort: 0  n=1" in out
-    assert "weighted_success: 1  n=1" in out
+    assert "success: 1  n=1" in out
     (trace,) = read_traces(path)
     assert [(c.agent, c.started_step, c.ended_step) for c in trace.calls] == [
         ("agent_0", 0, 10),
@@ -176,6 +179,16 @@ def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
     ]
     assert [(d.model, d.prompt_tokens) for d in trace.decisions] == [("m", 7)]
     assert [p.percent_complete for p in trace.progress] == [0.0, 0.5, 1.0]
+
+
+@pytest.mark.needs("papers")
+def test_a_bag_is_measured_by_the_papers(film, messages, capsys) -> None:
+    film.solved()
+    bag = film.bag("b", *two_place(messages))
+    _, out, _ = evaluate(capsys, bag, "--episode", film.path, "--metrics")
+    assert "task_offloading: 0.5  n=1" in out
+    assert "extraneous_effort: 0  n=1" in out
+    assert "weighted_success: 1  n=1" in out
 
 
 # Bad recordings: one error each, with the file, the episode and the field
@@ -315,7 +328,18 @@ def test_a_task_of_criteria_alone_is_judged(film, capsys) -> None:
         "explanation": "",
     }
     found = {row["metric"]: row for row in document["summary"]}
-    assert found["criteria_success"]["value"] == found["success"]["value"] == 1.0
+    assert found["success"]["value"] == 1.0
+
+
+@pytest.mark.needs("papers")
+def test_a_task_of_criteria_alone_is_measured(film, capsys) -> None:
+    asked(film, criteria=APPLE, evaluation=None)
+    film.put("apple_0", 0.2)
+    walk(film)
+    words = ("--episode", film.path, "--json", "--metrics")
+    _, out, _ = evaluate(capsys, film.log(), *words)
+    found = {row["metric"]: row for row in json.loads(out)["summary"]}
+    assert found["criteria_success"]["value"] == 1.0
     # Nothing was done by a call in a log of states, and the ground truth has one.
     assert found["lcs_ratio"]["value"] == 0.0
     assert found["moving_distance"]["value"] > 0

@@ -238,3 +238,14 @@ def test_a_geometry_that_is_empty_differs_and_says_so(
     assert "is_on_top, first on a ray [cup_0, table_0]: only by ours" in "\n".join(
         judges_lines(parity, "stand-in")
     )
+
+
+def test_a_simulator_that_is_not_there_is_one_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PLANNER_HABITAT_PYTHON", str(tmp_path / "none"))
+    assert main(["bench", "parity", "--judges", "train_0"]) == 2
+    told = capsys.readouterr()
+    (line,) = told.err.splitlines()
+    assert "is not a program that can be run" in line
+    assert told.out == ""

@@ -34,23 +34,22 @@ def test_every_planner_runs_or_is_told() -> None:
     told = {line.partition(":")[0] for line in field.left_out}
     assert run | told == set(PLANNERS.names())
     assert not run & told
-    assert {"expert", "words", "learned", "helper_retrieval", "et_agent", "llamar_react"} <= run
-    assert {"react", "partnr_react", "partnr_finetuned"} <= run
-    assert told == {"partnr_rag"}
+    assert {"expert", "words", "learned", "react"} <= run
     assert len({contestant.name for contestant in field.contestants}) == len(field.contestants)
 
 
 def test_each_planner_gets_what_its_record_needs() -> None:
-    field = field_of(Asked(fault_rates=(0.0, 0.2), options={"horizon": "70"}))
+    field = field_of(Asked(fault_rates=(0.0, 0.2), options={"whole_list": "true"}))
     found = {contestant.name: contestant.settings for contestant in field.contestants}
     assert found["heuristic_expert"].memory == MemoryKind.FULL
     assert found["learned"].memory == MemoryKind.RAYS
-    assert found["llamar-teacher-0.2"].model_options == {"fault_rate": 0.2}
-    assert found["llamar-teacher-0"].options == {"horizon": 70}
+    assert found["react-teacher-0.2"].model_options == {"fault_rate": 0.2}
+    assert found["react-teacher-0"].options == {"whole_list": True}
     assert found["words"].options == {}
     assert {settings.agents for settings in found.values()} == {1}
 
 
+@pytest.mark.needs("papers")
 def test_what_a_planner_needs_besides_a_model_is_told(tmp_path: Path) -> None:
     """Without its store of solved tasks PARTNR's planner with an example cannot be made."""
     (line,) = field_of(Asked()).left_out
@@ -76,6 +75,7 @@ def test_a_planner_whose_right_replies_are_unknown_runs_with_no_teacher(
     assert [c.name for c in field.contestants] == ["expert", "react-org_Tiny"]
 
 
+@pytest.mark.needs("sim_bridge/habitat")
 def test_all_run_in_the_simulator_that_is_named(tmp_path: Path) -> None:
     asked = Asked(backend="habitat", backend_config=str(tmp_path / "habitat.yaml"))
     found = {c.settings.backend_config for c in field_of(asked).contestants}
@@ -107,11 +107,15 @@ def test_a_named_model_runs_with_all_that_use_one() -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (Asked(planners=("partnr_rag",)), "no planner can be run: partnr_rag: needs the option"),
+        pytest.param(
+            Asked(planners=("partnr_rag",)),
+            "no planner can be run: partnr_rag: needs the option",
+            marks=pytest.mark.needs("papers"),
+        ),
         (Asked(planners=("expart",)), "expart"),
         (Asked(options={"horizn": "3"}), "no planner and no model has an option 'horizn'"),
-        (Asked(options={"horizon": "many"}), "horizon"),
-        (Asked(planners=("llamar",), fault_rates=(2.0,)), "fault_rate"),
+        (Asked(options={"whole_list": "many"}), "whole_list"),
+        (Asked(planners=("react",), fault_rates=(2.0,)), "fault_rate"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(asked: Asked, told: str) -> None:
@@ -180,6 +184,7 @@ def test_a_comparison_under_way_is_told_for_the_episodes_that_all_have(
     assert cells["words"][-2:] == ["2", "0"]
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_killed_comparison_goes_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Only what has no row is run again; why a planner did not solve its episodes is told."""
@@ -205,7 +210,11 @@ def test_a_killed_comparison_goes_on(tmp_path: Path, capsys: pytest.CaptureFixtu
     [
         (["bench", "table", "all"], "all needs --out"),
         (["bench", "table", "all", "RUN", "--out", "x"], "all makes its runs itself"),
-        (["bench", "table", "epm", "--out", "x"], "--out is of all, not of epm"),
+        pytest.param(
+            ["bench", "table", "epm", "--out", "x"],
+            "--out is of all, not of epm",
+            marks=pytest.mark.needs("papers"),
+        ),
         ([*ONE, "--out", "x", "--count", "-1"], "--count is -1, below 0"),
         ([*ONE, "--out", "x", "--option", "horizon"], "expected NAME=VALUE"),
     ],

@@ -291,7 +291,7 @@ def test_a_worker_that_is_killed_costs_one_episode(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_pool_whose_model_cannot_be_used_says_so(tmp_path: Path) -> None:
     settings = BASELINE.model_copy(
-        update={"planner": "partnr_react", "model": "nobody", "model_url": "nonsense"}
+        update={"planner": "react", "model": "nobody", "model_url": "nonsense"}
     )
     with pytest.raises(PlannerError, match="nonsense"):
         _ran(tmp_path / "run", settings, ProcessPool(settings, 2), 2)
@@ -305,7 +305,7 @@ def test_an_agent_that_acts_alone_can_do_everything() -> None:
 
 
 def test_a_run_to_be_replayed_must_be_one(tmp_path: Path) -> None:
-    settings = RunSettings(planner="partnr_react", model=f"recorded:{tmp_path}")
+    settings = RunSettings(planner="react", model=f"recorded:{tmp_path}")
     with pytest.raises(PlannerError, match="is not a run with dialogues to replay"):
         Models(settings)
 

@@ -49,8 +49,8 @@ def test_of_two_runs_those_that_only_one_fails() -> None:
     "settings",
     [
         RunSettings(planner="expert", agents=2, skill_options={"skill_kind": "noisy"}),
-        RunSettings(planner="partnr_react", model="teacher", model_options={"fault_rate": 0.1}),
-        RunSettings(planner="llamar", model="teacher", options={"exploration": False}),
+        RunSettings(planner="react", model="teacher", model_options={"fault_rate": 0.1}),
+        RunSettings(planner="react", model="teacher", options={"whole_list": True}),
         RunSettings(planner="expert", memory="voxels-plain", backend="embedded"),
     ],
 )
@@ -81,6 +81,7 @@ def test_the_line_for_a_report_plays_the_episode_again(settings: RunSettings) ->
     assert settings.updater is None or read.memory == settings.memory
 
 
+@pytest.mark.needs("papers")
 def test_a_runs_failures_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """With what was missing, the last calls and the trace; beside a run that solves it too."""
     lost, won = tmp_path / "lost", tmp_path / "won"

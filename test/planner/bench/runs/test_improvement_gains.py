@@ -87,8 +87,6 @@ def test_the_commands_print_them_and_write_them_as_json(
     found = json.loads(numbers.read_text())
     assert found["curves"][0]["algorithm"] == "ddaft"
     assert found["gains"][0]["found"]["difference"]["value"] == 1
-    assert main(["bench", "table", "epm", str(folder)]) == 0
-    assert "WHAT IMPROVEMENT GAINED" in capsys.readouterr().out
     # Of a run of which only the curve was kept there is nothing to pair.
     (folder / "iteration_0" / "evaluation" / ROWS_NAME).unlink()
     assert read_improved(folder) is None

@@ -73,6 +73,7 @@ def test_the_first_step_that_differs_is_named(
     assert "judgements: 3, of which 1 differ, first at step 10" in said
 
 
+@pytest.mark.needs("papers")
 def test_other_rules_are_compared_too(film, judged, through: Through) -> None:
     film.put("apple_0", 0.2).put("cup_0", -0.2)
     bag = judged()
