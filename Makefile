@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-lerobot test-rerun demo demo-spot smollm spot test-spot bad-day bench docs clean
+.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-core test-lerobot test-rerun demo demo-spot smollm spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -93,6 +93,12 @@ test-rerun: setup ## opt-in: exported recordings in Rerun's own reader (the extr
 	@$(TIMED) Rerun $(BIN)/pytest -n 0 test/planner/replay/export/test_rerun_file.py \
 	  test/planner/replay/export/test_lerobot_loaders.py $(ARGS)
 
+# Twice as long as `make test`, as it makes an environment of its own.
+test-core: ## opt-in: a copy without papers, Spot and Habitat is built and tested, and runs the demo
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && \
+	  python3 scripts/core_copy.py "$$folder/core" && \
+	  $(TIMED) 'the core alone' $(MAKE) --no-print-directory -C "$$folder/core" test demo
+
 demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) $(if $(filter smollm2 gguf:%,$(MODEL)),smollm) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
 	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(CONSOLE),--console) $(if $(BACKEND),--backend $(BACKEND)) \
@@ -113,7 +119,7 @@ spot: setup ## opt-in: the extra spot (Boston Dynamics' SDK; read its licence fi
 
 test-spot: spot ## opt-in: the tests of the Spot bridge and its emulator
 	@$(TIMED) 'Spot tests' $(BIN)/pytest -n 2 test/sim_bridge/spot test/sim_bridge/safety \
-	  test/integration/test_spot_contract.py $(ARGS)
+	  test/integration/sim_bridge/spot/test_spot_contract.py $(ARGS)
 
 bad-day: setup ## runs under seeded faults, with checks: make bad-day RUNS=1000 SEED=1 TASK=mix (needs make spot)
 	@$(BIN)/planner bad-day --runs $(or $(RUNS),30) --seed $(or $(SEED),1) --task $(or $(TASK),mix) $(ARGS)

@@ -79,6 +79,7 @@ def test_the_page_names_enough_to_be_checked() -> None:
     assert len(TOPICS) > 15
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 @pytest.mark.parametrize("path", PATHS)
 def test_every_path_exists(path: str) -> None:
     assert (ROOT / path).exists()
@@ -263,6 +264,7 @@ def test_no_modules_import_one_another_not_even_for_their_types() -> None:
     TopologicalSorter(graph).prepare()
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 def test_every_paper_with_a_table_has_a_page() -> None:
     assert sorted(PAPERS) == sorted(TABLES.names())
 
@@ -277,6 +279,7 @@ def test_a_papers_page_has_its_mechanisms_figures_and_what_was_not_done(paper: s
     assert len([path for of, path, _ in MECHANISMS if of == paper]) > 10
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 @pytest.mark.parametrize(("paper", "path", "names"), MECHANISMS)
 def test_a_mechanism_is_where_the_papers_page_says(paper: str, path: str, names: str) -> None:
     assert set(re.findall(r"`(\w+)`", names)) - names_in(path) == set()

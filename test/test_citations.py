@@ -117,6 +117,7 @@ def test_the_numbers_of_checks_in_the_names_of_tests_have_entries() -> None:
     assert not missing
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 @pytest.mark.parametrize("paper", ["LLAMAR", "ETPLAN", "HELPER"])
 def test_every_check_of_a_paper_is_quoted_by_a_test(paper: str) -> None:
     checks = {entry for entry in known() if CHECK.fullmatch(entry) and entry.startswith(paper)}

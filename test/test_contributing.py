@@ -24,6 +24,7 @@ def test_there_is_something_to_check() -> None:
     assert len(NAMES) > 8
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 @pytest.mark.parametrize("path", PATHS)
 def test_every_path_exists(path: str) -> None:
     assert (ROOT / path).exists()

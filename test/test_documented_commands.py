@@ -85,9 +85,12 @@ GENERATE = (
 RESUMING = "test/papers/partnr/generation/test_resuming.py::"
 RESUME = f"{RESUMING}test_a_killed_run_goes_on_to_the_same_bytes"
 RESUME_IN_PROCESSES = f"{RESUMING}test_several_processes_and_an_interruption_change_nothing"
+CORE_ALONE = "test/test_wheel.py::test_the_core_alone_is_built_and_runs_an_episode"
 PROGRAMS = "test/papers/helper/test_programs_cli.py::"
 EXCHANGE = f"{PROGRAMS}test_export_import_and_forget"
 ELSEWHERE: Mapping[str, str] = {
+    "python3 scripts/core_copy.py ../planner-core": CORE_ALONE,
+    "make -C ../planner-core test demo": CORE_ALONE,
     "python scripts/release.py --dry-run": "test/test_release.py::test_a_dry_run_changes_nothing",
     "python scripts/release.py": (
         "test/test_release.py::test_both_packages_are_tried_before_the_commit_is_tagged"
@@ -561,6 +564,7 @@ def _check_elsewhere(command: str) -> None:
     assert f"def {name}(" in text, proof
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 @pytest.mark.parametrize("command", sorted(set(SHOWN) - RUN.keys()))
 def test_it_is_run_somewhere(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     match shlex.split(command):

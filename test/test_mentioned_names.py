@@ -65,6 +65,7 @@ def problem(dotted: str, attribute: str) -> str:
     return f"no {rest[0]} there" if missing and rest[0] not in ("py", "so", "toml") else ""
 
 
+@pytest.mark.needs("papers", "sim_bridge/spot", "sim_bridge/habitat")
 def test_every_name_of_ours_that_is_mentioned_exists() -> None:
     wrong, count = [], 0
     for name in tracked():

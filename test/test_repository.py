@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import core_copy
 import pytest
 import yaml
 
@@ -185,3 +186,54 @@ def test_the_readme_names_only_targets_and_commands_that_exist() -> None:
 def test_continuous_integration_runs_what_the_readme_says() -> None:
     assert "make test" in (ROOT / "README.md").read_text()
     assert "make test" in (ROOT / ".ci" / "run").read_text()
+
+
+COPIES = [core_copy.APART, ("papers",), ("sim_bridge/spot",), ("papers", "sim_bridge/habitat")]
+
+
+@pytest.mark.needs(*core_copy.APART)
+@pytest.mark.parametrize("without", COPIES)
+def test_a_copy_without_a_folder_imports_it_nowhere(without: tuple[str, ...]) -> None:
+    kept = [
+        path
+        for path in python_files()
+        if not core_copy.is_left_out(str(path.relative_to(ROOT)), without)
+    ]
+    assert len(kept) > 1000
+    found = [
+        str(path.relative_to(ROOT))
+        for path in kept
+        if core_copy.imports_any(path.read_text(encoding="utf-8"), without)
+    ]
+    assert not found
+
+
+@pytest.mark.needs(*core_copy.APART)
+@pytest.mark.parametrize("without", COPIES)
+def test_a_copys_project_has_neither_entry_points_nor_walls_nor_paths_of_it(
+    without: tuple[str, ...],
+) -> None:
+    whole = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    text = core_copy.without_mentions(whole, without)
+    points = tomllib.loads(text)["project"]["entry-points"]
+    values = [value for group in points.values() for value in group.values()]
+    assert "planner.commands.houses:MUJOCO" in values
+    modules = [folder.replace("/", ".") for folder in without]
+    assert not [value for value in values if value.startswith(tuple(modules))]
+    tools = tomllib.loads(text)["tool"]
+    names = [contract.pop("name") for contract in tools["importlinter"]["contracts"]]
+    for folder, module in zip(without, modules, strict=True):
+        assert not re.search(rf"\b{re.escape(module)}\b", str(tools["importlinter"]))
+        assert not [path for path in tools["pytest"]["ini_options"]["pythonpath"] if folder in path]
+        assert module not in tools["mypy"]["packages"]
+    assert len(names) == (6 if without == core_copy.APART else 8)
+
+
+def test_habitat_is_left_out_with_what_lies_in_its_scenes(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = [str(tmp_path / "copy"), "--without", "sim_bridge/habitat"]
+    assert core_copy.main(words) == 2
+    assert "leave out papers as well" in capsys.readouterr().err
+    assert core_copy.main([str(tmp_path)]) == 2
+    assert f"{tmp_path}: exists already" in capsys.readouterr().err

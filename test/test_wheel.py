@@ -8,6 +8,7 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import core_copy
 import pytest
 import release
 
@@ -92,3 +93,17 @@ def test_the_nodes_are_installed_where_up_looks(folder: Path) -> None:
     code = "from planner.up import find_executable as f; print(*map(f, ('bridge', 'tour')))"
     found = release.ran([folder / "env/bin/python", "-c", code], folder).split()
     assert found == [str(folder / "env/lib/planner" / name) for name in ("bridge", "tour")]
+
+
+@pytest.mark.needs(*core_copy.APART)
+def test_the_core_alone_is_built_and_runs_an_episode(tmp_path: Path) -> None:
+    tree = tmp_path / "tree"
+    assert core_copy.main([str(tree)]) == 0
+    assert not [folder for folder in core_copy.APART if (tree / folder).exists()]
+    _, wheel = release.build(tree, tmp_path)
+    release.environment(tmp_path / "env", wheel)
+    planner = tmp_path / "env/bin/planner"
+    shown = release.ran([planner, "run", "night_light_0", "--no-images"], tmp_path)
+    assert "verdict: success" in shown
+    judged = release.ran([planner, "bench", "show", "--help"], tmp_path)
+    assert "usage: planner bench show" in judged

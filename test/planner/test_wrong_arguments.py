@@ -21,10 +21,6 @@ WRONG = {
     "up episode:=night_light_9": ("argument episode: there is no episode", "'night_light_0'"),
     "up house:=trane_0": ("argument house: there is no house 'trane_0'", "'train_0'"),
     "up episode:=no/such.json": ("argument episode: there is no file no/such.json", ""),
-    "up planner:=rescue_rules episode:=night_light_0": (
-        "argument planner: rescue_rules needs agents that can carry, discard_supplies, drop_off, ",
-        "",
-    ),
     "up camera_hz:=fast": ("argument camera_hz: 'fast' is not a number", ""),
     "run night_light_9": ("there is no episode 'night_light_9'", "'night_light_0'"),
     "run night_light_0 --memory learnt": ("argument --memory: invalid choice", "'learned'"),
@@ -63,15 +59,33 @@ def ended(words: list[str]) -> int:
         return end.code if isinstance(end.code, int) else -1
 
 
-@pytest.mark.parametrize("command", WRONG)
+OF_A_PAPER = {
+    "up planner:=rescue_rules episode:=night_light_0": (
+        "argument planner: rescue_rules needs agents that can carry, discard_supplies, drop_off, ",
+        "",
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "named", "near"),
+    [
+        *((command, *told) for command, told in WRONG.items()),
+        *(
+            pytest.param(command, *told, marks=pytest.mark.needs("papers"))
+            for command, told in OF_A_PAPER.items()
+        ),
+    ],
+)
 def test_it_is_reported_in_one_line_with_the_nearest_name(
     command: str,
+    named: str,
+    near: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    named, near = WRONG[command]
     assert ended(command.split()) == EXIT_USAGE
     shown = capsys.readouterr()
     assert shown.out == ""

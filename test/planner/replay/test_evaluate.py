@@ -170,7 +170,7 @@ def test_the_same_trace_comes_from_a_bag(film, messages, capsys) -> None:
     words = ("--episode", film.path, "--traces", path, "--metrics")
     status, out, _ = evaluate(capsys, film.bag("b", *two_place(messages)), *words)
     assert status == 0
-    assert "success: 1  n=1" in out
+    assert "planning_cycles: 1  n=1" in out
     (trace,) = read_traces(path)
     assert [(c.agent, c.started_step, c.ended_step) for c in trace.calls] == [
         ("agent_0", 0, 10),

@@ -6,6 +6,8 @@ import ast
 import re
 from pathlib import Path
 
+import pytest
+
 from sim_bridge.safety.options import Rule, default_safety
 
 ROOT = Path(__file__).parents[3]
@@ -53,6 +55,7 @@ def test_the_defaults_are_those_of_the_shipped_file() -> None:
         assert same, pair
 
 
+@pytest.mark.needs("sim_bridge/spot")
 def test_every_test_that_is_named_exists() -> None:
     titles = (
         "Rules",
