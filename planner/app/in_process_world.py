@@ -213,10 +213,14 @@ class InProcessWorld:
     async def settle(self, agents: Sequence[str], ended: Mapping[str, AgentResult]) -> None:
         """Returns at once: the memory receives each result as its call ends."""
 
-    async def stop(self) -> None:
+    def halt(self) -> None:
         """Cancels every running call; the bodies stop in the next step."""
         for agent in self._running:
             self._executors[agent].cancel()
+
+    async def stop(self) -> None:
+        """Cancels every running call; the bodies stop in the next step."""
+        self.halt()
         self._running.clear()
 
     def on_status(self, status: Status) -> None:

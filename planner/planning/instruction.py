@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
+from planner.conversation.talk import Said
 from planner.planning.planner import Task, Terms, terms_of
 from planner.planning.session import Outcome, Status
 from planner.world.episode import MAX_AGENTS, Episode
@@ -136,6 +137,7 @@ class InstructionStatus:
         goal: the structured goal as JSON; "" if there is only text.
         code: of the result; 0 while running.
         calls: the running call of each of `agents`; "" = none.
+        said: who said what while it was carried out.
     """
 
     state: InstructState = InstructState.IDLE
@@ -153,6 +155,14 @@ class InstructionStatus:
     plan: str = ""
     calls: tuple[str, ...] = ()
     evidence: Mapping[str, str] = field(default_factory=dict)
+    said: tuple[Said, ...] = ()
+
+    def talked(
+        self, said: tuple[Said, ...], plan: str, calls: Mapping[str, str]
+    ) -> InstructionStatus:
+        """Somebody said something about it, and what came of that."""
+        now = tuple(calls.get(agent, "") for agent in self.agents)
+        return replace(self, said=said, plan=plan, calls=now)
 
     def understood(self, task: Task, house: str) -> InstructionStatus:
         """The task made of the request: agents, house and goal."""

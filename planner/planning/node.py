@@ -8,25 +8,31 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNode
 from pydantic import JsonValue
-from rclpy.client import Client
 from std_msgs.msg import String
-from std_srvs.srv import Trigger
 
+from planner.conversation.talk import Next, Reply, Talk, reply_without_task
+from planner.conversation.utterances import Kind, utterance_of
 from planner.models.caller import ModelCall
 from planner.models.ledger import Account, LedgerModel
 from planner.planning import settings
-from planner.planning.instruction import InstructionStatus, Request, RequestError, accepted, task_of
+from planner.planning.instruction import (
+    InstructionStatus,
+    Request,
+    RequestError,
+    accepted,
+    instruction_text,
+    task_of,
+)
 from planner.planning.part import make_planner, needs_model
 from planner.planning.planner import Task, TeamMessage, no_picture
 from planner.planning.planner_inputs import RosInputs, is_soon
 from planner.planning.ros_world import RosMessages, RosWorld
 from planner.planning.session import Outcome, Questions, Session, Status, ignore_goal
-from planner.planning.status.node import BridgeWorld, StatusPublisher
+from planner.planning.status.node import BridgeWorld, Judge, StatusPublisher
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.agent_topics import TeamTalk
@@ -36,7 +42,7 @@ from planner.ros.guard import guard_of
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
-from planner.ros.loop_thread import ExecutorQueue, LoopThread, set_from_thread
+from planner.ros.loop_thread import ExecutorQueue, LoopThread
 from planner.ros.memory_messages import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.subscriptions import WorldClock, listen
@@ -47,13 +53,11 @@ from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.skill import SkillCall
-from planner.world.topics import InstructionCode
+from planner.world.topics import InstructionCode, one_line
 
 WATCH_S = 0.2
 # Wall seconds between log messages while the memory is missing.
 LOG_PERIOD_S = 5.0
-# Wall seconds to wait for the evaluator's answer.
-FINISH_TIMEOUT_S = 5.0
 # A client that has not received the acceptance sends its instruction again, each time after
 # `planner.ros.goal_server.ACCEPT_TIMEOUT_S`; results are kept so that it is not followed twice.
 RESULT_LIFETIME_S = 60
@@ -96,6 +100,7 @@ class TaskPlannerNode(ManagedNode):
         self._world_s = 0.0
         self._clock_of_world = WorldClock(self)
         self._work: asyncio.Task[Outcome] | None = None
+        self._session: Session | None = None
         self._status = NOTHING_YET
         self._queue = ExecutorQueue(self)
         self._loop = LoopThread("task_planner", self._on_loop_error)
@@ -105,7 +110,7 @@ class TaskPlannerNode(ManagedNode):
         self._settled = LockstepSubscriber(self, LockstepChannel.WORLD, self._on_settled)
         self._inputs = RosInputs(lambda: self._settled.is_present)
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
-        self._talk = TeamTalk(self, self._on_said) if self._settings.choice.part.asks.team else None
+        self._team = TeamTalk(self, self._on_said) if self._settings.choice.part.asks.team else None
         self._messages: RosMessages | None = None
         self._inputs.set_house(self._world.layout)
         self._world.follow(
@@ -117,7 +122,7 @@ class TaskPlannerNode(ManagedNode):
         self._publisher = StatusPublisher(
             self, self._planner, model.name if model is not None else "", self._losses
         )
-        self._judge: Client[Any, Any] = self.create_client(Trigger, topics.FINISH_EVALUATION)
+        self._judge = Judge(self, self._queue)
         listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         listen(self, MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
         listen(self, EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
@@ -180,8 +185,8 @@ class TaskPlannerNode(ManagedNode):
                 self._hands[node.name] = SkillClient(self, node.name)
                 if self._pictures is not None:
                     self._pictures.add(node.name)
-                if self._talk is not None:
-                    self._talk.add(node.name)
+                if self._team is not None:
+                    self._team.add(node.name)
         self._clock_of_world.update(stamp_seconds(message.header.stamp))
         self._loop.call(partial(self._inputs.set_graph, message))
 
@@ -234,13 +239,14 @@ class TaskPlannerNode(ManagedNode):
             self._conclude(goal, Outcome(InstructionCode.NOT_READY, self.refusal))
             return
         if self._goal is not None:
-            busy = (
-                f"another instruction is being followed: {self._goal.request.instruction[:80]!r}; "
-                "cancel it first, or wait for its end"
-            )
-            self._conclude(goal, Outcome(InstructionCode.BUSY, busy))
+            self._hear(goal.request.instruction, partial(self._reply, goal))
+            return
+        if reply := reply_without_task(goal.request.instruction):
+            self._reply(goal, reply)
             return
         self._goal, self._lost = goal, None
+        text = instruction_text(_request_of(goal), self._world.episode)
+        self._talk = Talk(text, lambda: self._inputs.belief, lambda: self._clock_of_world.now_s)
         self._world_s = self._clock_of_world.now_s
         self._publish_status(
             accepted(
@@ -253,6 +259,18 @@ class TaskPlannerNode(ManagedNode):
         )
         self._keep_watch()
         self._loop.call(partial(self._start, goal, self._world.episode))
+
+    def _hear(self, text: str, answer: Callable[[Reply], None]) -> None:
+        """Takes up what is said while an instruction is followed; stop before anything is read."""
+        if utterance_of(text).halts and self._session is not None:
+            # In this thread: the planner's may be busy with a decision.
+            self._session.forbid()
+            for client in self._hands.values():
+                client.cancel()
+        self._loop.call(lambda: asyncio.ensure_future(self._take_up(text, answer)))
+
+    def _reply(self, goal: Goal, reply: Reply) -> None:
+        self._conclude(goal, Outcome(reply.code, reply.text, reply.question))
 
     def _on_wrong(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"the request is out of bounds: {problem}"
@@ -320,6 +338,26 @@ class TaskPlannerNode(ManagedNode):
             self._hands[agent].cancel()
 
     # In the event loop
+
+    async def _take_up(self, text: str, answer: Callable[[Reply], None]) -> None:
+        """Does what was said, and answers; after a stop, once all agents stand."""
+        talk, session = self._talk, self._session
+        reply = talk.hear(text)
+        if reply.stands:
+            if session is not None:
+                await session.standing()
+            reply = talk.standing(reply)
+        if reply.next is Next.END:
+            self._stop()
+        self._log(f"said: {one_line(text)[:200]!r}; reply: {reply.question or reply.text}")
+        running = {} if session is None or session.is_held else session.running
+        calls = {agent: str(call) for agent, call in running.items()}
+        self._queue.post(
+            lambda: self._publish_status(
+                self._publisher.status.talked(talk.said, reply.text, calls)
+            )
+        )
+        self._queue.post(partial(answer, reply))
 
     def _start(self, goal: Goal, episode: Episode | None) -> None:
         work = self._work = asyncio.ensure_future(self._follow_instruction(goal, episode))
@@ -415,20 +453,25 @@ class TaskPlannerNode(ManagedNode):
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn
         )
-        outcome = await session.run()
+        self._session = session
+        self._talk.begin(session)
+        try:
+            outcome = await session.run()
+        finally:
+            self._session = None
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
         if self._publisher.status.goal and outcome.code is not InstructionCode.CANCELED:
-            await self._finish_evaluation()
+            self._log(await self._judge.finish())
         return outcome
 
     def _made_messages(self, task: Task) -> RosMessages | None:
-        talk = self._talk
-        if talk is None:
+        team = self._team
+        if team is None:
             return None
 
         def send(message: TeamMessage) -> None:
-            self._queue.post(partial(talk.say, message.sender, message.text))
+            self._queue.post(partial(team.say, message.sender, message.text))
 
         return RosMessages(task.agents, send, self._inputs.changed, self._log)
 
@@ -464,9 +507,21 @@ class TaskPlannerNode(ManagedNode):
         return answer
 
     def _on_answer(self, message: String) -> None:
+        kind = utterance_of(message.data).kind
+        hear = partial(self._hear, message.data, lambda _reply: None)
+        if self._goal is not None and kind is Kind.STOP:
+            # It is no answer, whatever was asked.
+            hear()
+            return
+
         def take() -> None:
-            if not self._questions.answer(message.data):
+            goes_on = kind is Kind.GO_ON and self._goal is not None and self._talk.is_held
+            if not goes_on and self._questions.answer(message.data):
+                return
+            if self._goal is None:
                 self._log("ignored an answer without a question")
+            else:
+                self._queue.post(hear)
 
         self._loop.call(take)
 
@@ -504,29 +559,6 @@ class TaskPlannerNode(ManagedNode):
             # The feedback or the result will report it.
             return
         self._queue.post(partial(self._publisher.trace, call, self._inputs.belief.stamp_s))
-
-    async def _finish_evaluation(self) -> None:
-        """Asks the evaluator to fix its verdict, if there is an evaluator."""
-        loop = asyncio.get_running_loop()
-        judged: asyncio.Future[str] = loop.create_future()
-
-        def ask() -> None:
-            if not self._judge.service_is_ready():
-                set_from_thread(loop, judged, "no judge is there")
-                return
-            answer = self._judge.call_async(Trigger.Request())
-
-            def hear(done: Any) -> None:
-                set_from_thread(loop, judged, str(done.result().message))
-
-            answer.add_done_callback(hear)
-
-        self._queue.post(ask)
-        try:
-            async with asyncio.timeout(FINISH_TIMEOUT_S):
-                self._log(f"judged: {await judged}")
-        except TimeoutError:
-            self._log("the evaluator does not respond")
 
     def _publish_status(self, status: InstructionStatus) -> None:
         """Publishes the status of the newest instruction."""

@@ -357,10 +357,14 @@ class RosWorld:
         if self._talk is not None:
             await self._talk.settle()
 
-    async def stop(self) -> None:
-        """Cancels every running call; returns when all agents have stopped."""
+    def halt(self) -> None:
+        """Cancels every running call; each ends as soon as its agent stands."""
         for agent in self._running:
             self._cancel(agent)
+
+    async def stop(self) -> None:
+        """Cancels every running call; returns when all agents have stopped."""
+        self.halt()
         while self._running:
             await self._inputs.changed()
 

@@ -23,7 +23,7 @@ from planner.world.belief import Belief
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.primitive import Capabilities, operator_refused
-from planner.world.skill import SkillCall, SkillName, SkillResult
+from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
 from planner.world.topics import InstructionCode, one_line
 
 # The interface between a session and what executes its calls: ROS, or this process.
@@ -113,6 +113,9 @@ class World(Protocol):
             PlannerError: if a known agent has disappeared from the memory.
         """
 
+    def halt(self) -> None:
+        """Cancels every running call; each ends as soon as its agent stands."""
+
     async def stop(self) -> None:
         """Cancels every running call; returns when all agents have stopped."""
 
@@ -182,8 +185,44 @@ class Session:
         # What the operator refused is not asked again in the same task.
         self._refused: dict[tuple[str, SkillCall], SkillResult] = {}
         self._refused_again: list[AgentResult] = []
+        # Cleared while a person has stopped the agents. Those whose call was canceled for that,
+        # and of these those that stand by now; their calls begin again.
+        self._may_go = asyncio.Event()
+        self._may_go.set()
+        self._halting: set[str] = set()
+        self._halted: set[str] = set()
         self.decisions = self.cycle = self.calls = self.failed = 0
         self.evidence: dict[str, str] = {}
+
+    # What a person may do meanwhile
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a person has stopped the agents."""
+        return not self._may_go.is_set()
+
+    @property
+    def running(self) -> Mapping[str, SkillCall]:
+        """The call of each busy agent, also of those that stand until `go_on`."""
+        return dict(self._running)
+
+    def forbid(self) -> None:
+        """From any thread, before `hold`: what is canceled from now on begins again later."""
+        self._may_go.clear()
+
+    def hold(self) -> None:
+        """All agents stand, with what they hold, until `go_on`."""
+        self.forbid()
+        self._halting |= self._running.keys() - self._halted
+        self._world.halt()
+
+    def go_on(self) -> None:
+        """Begins the calls again that `hold` has canceled, and goes on."""
+        self._may_go.set()
+
+    async def standing(self) -> None:
+        """Returns once all agents stand after `hold`."""
+        await self._world.stop()
 
     async def run(self) -> Outcome:
         """Runs to the end; all agents have stopped when it returns, also after a cancellation."""
@@ -207,10 +246,14 @@ class Session:
 
     async def _run(self) -> Outcome:
         while True:
+            if not await self._until_free():
+                return self._time_is_up()
             await self._settle()
             idle = self._idle()
             if idle:
                 decision = await self._decide(idle)
+                if not await self._until_free():
+                    return self._time_is_up()
                 end = self._end(decision)
                 if end is not None:
                     return end
@@ -229,9 +272,41 @@ class Session:
                     await asyncio.sleep(0)
                     continue
             if not await self._world.next_event(or_belief_change=bool(self._idle())):
-                text = "the world's time is used up"
-                return self._outcome(InstructionCode.STEP_LIMIT, text)
+                return self._time_is_up()
             self._collect()
+
+    def _time_is_up(self) -> Outcome:
+        return self._outcome(InstructionCode.STEP_LIMIT, "the world's time is used up")
+
+    async def _until_free(self) -> bool:
+        """Waits while a person has stopped the agents, then begins again what they did.
+
+        Returns:
+            False at the time limit.
+        """
+        while self.is_held or self._halting:
+            if self.is_held and not self._halting:
+                self._set_turns(self._task.agents, False)
+            if not await self._next_or_free():
+                return False
+            self._collect()
+        halted, self._halted = sorted(self._halted), set()
+        self._set_turns(halted, True)
+        for agent in halted:
+            self._begin(agent, self._running[agent])
+        return True
+
+    async def _next_or_free(self) -> bool:
+        """Waits for the next event, or until the agents may go on if they stand."""
+        event = asyncio.ensure_future(self._world.next_event(or_belief_change=True))
+        free = asyncio.ensure_future(self._may_go.wait())
+        try:
+            waits = {event} if self._halting else {event, free}
+            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            return not event.done() or event.result()
+        finally:
+            event.cancel()
+            free.cancel()
 
     def _idle(self) -> tuple[str, ...]:
         busy = self._running.keys() | self._done
@@ -300,6 +375,9 @@ class Session:
     def _start_call(self, agent: str, call: SkillCall) -> None:
         self.calls += call.name != SkillName.DONE
         self._running[agent] = call
+        self._begin(agent, call)
+
+    def _begin(self, agent: str, call: SkillCall) -> None:
         self._world.on_event(Event(self._world.now_s, agent, call))
         refused = self._refused.get((agent, call))
         if refused is None:
@@ -318,8 +396,14 @@ class Session:
         self._refused_again.clear()
         ended = tuple(sorted(results, key=lambda one: order(one.agent)))
         for one in ended:
-            del self._running[one.agent]
             self._world.on_event(Event(one.ended_s, one.agent, one.call, one.result))
+            canceled = one.result.code is SkillCode.CANCELED
+            if canceled and (self.is_held or one.agent in self._halting):
+                self._halted.add(one.agent)
+        self._halting -= {one.agent for one in ended}
+        ended = tuple(one for one in ended if one.agent not in self._halted)
+        for one in ended:
+            del self._running[one.agent]
             if not one.result.succeeded:
                 self.failed += 1
             if operator_refused(one.result.evidence):

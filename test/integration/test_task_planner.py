@@ -180,6 +180,41 @@ def test_one_instruction_at_a_time_and_cancel_stops_within_a_second(
     assert instructions.result(following)[0].code == InstructionCode.CANCELED
 
 
+def test_stop_is_heard_during_a_task_and_go_on_goes_on(
+    stack: Callable[..., Stack], client: Client
+) -> None:
+    nodes = stack("paced")
+    statuses = client.listen(InstructStatus, "/instruct/status", EVERYTHING)
+    instructions = Instructions(client)
+    assert instructions.follow("Stop!").code == InstructionCode.NO_GOAL
+    task = instructions.send()
+    moved = Moves(client)
+    client.wait(lambda: moved.last_s > 0.0, "an agent that moves")
+    stop = instructions.follow("Wait a minute, please!")
+    stood_s = moved.now_s
+    assert (stop.code, stop.text[:16]) == (InstructionCode.DONE, "All agents stand")
+    client.wait(lambda: moved.now_s > stood_s + 3.0, "three simulated seconds")
+    # Also by the text topic; once more is once more.
+    mouth = client.node.create_publisher(String, "/instruct/answer", 10)
+    client.wait(mouth.get_subscription_count, "who hears answers")
+    mouth.publish(String(data="stop"))
+    client.wait(lambda: len(said_in(statuses[-1])) == 4, "the second stop")
+    # The reply comes once they stand; what was measured before may come after it.
+    assert moved.last_s < stood_s + 0.5
+    assert statuses[-1].state == InstructStatus.RUNNING
+    assert [one["who"] for one in said_in(statuses[-1])] == ["person", "robot"] * 2
+    on = instructions.follow("OK, go on.")
+    assert (on.code, on.text[:10]) == (InstructionCode.DONE, "I go on wi"), nodes["planner"].log
+    result, _ = instructions.result(task)
+    assert result.code == InstructionCode.DONE, nodes["planner"].log
+    assert statuses[-1].id == bytes(task.goal_id.uuid).hex()
+
+
+def said_in(status: InstructStatus) -> list[dict[str, str]]:
+    found = {item.key: item.value for item in status.evidence}.get("conversation", "[]")
+    return list(json.loads(found))
+
+
 # test_faults.py kills the memory in each phase at every change.
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["skills", "memory"])

@@ -68,8 +68,9 @@ class StackOrders:
         self._instruct: InstructClient | None = None
         # Of the goal that was sent last.
         self._goal = ""
-        # For the next instruction; made in advance, so that the server is discovered by then.
-        self._next = self._instruct_client()
+        # For the next instruction, and for what is said while it runs; made in advance, so that
+        # the server is discovered by then.
+        self._next, self._voice = self._instruct_client(), self._new_voice()
         self._skills: dict[str, SkillClient] = {}
         # Of agents that were driven by keys.
         self._drivers: dict[str, Driver] = {}
@@ -116,19 +117,26 @@ class StackOrders:
     def _instruct_client(self) -> InstructClient:
         return InstructClient(self._node, self._note_goal)
 
+    def _new_voice(self) -> InstructClient:
+        return InstructClient(self._node, lambda _goal: None)
+
     def _note_goal(self, goal: str) -> None:
         self._goal = goal
 
     def instruct(
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
     ) -> None:
-        """Sends it to `/instruct`, where the one before has ended: once its result is there."""
+        """Sends it to `/instruct`; what is said while one of this console runs is about that."""
 
         async def follow() -> None:
             if problem := await self._until_over():
                 done(False, problem)
                 return
-            client = self._instruct = self._next
+            is_task = self._instruct is None
+            if is_task:
+                client = self._instruct = self._next
+            else:
+                client, self._voice = self._voice, self._new_voice()
             goal = FollowInstruction.Goal(
                 instruction=words, agents=list(agents), dialogue=list(dialogue)
             )
@@ -141,9 +149,10 @@ class StackOrders:
                 good = int(result.code) == InstructionCode.DONE or bool(result.question)
                 done(good, f"{name}: {result.question or result.text}")
             finally:
-                self._instruct = None
                 client.destroy()
-                self._next = self._instruct_client()
+                if is_task:
+                    self._instruct = None
+                    self._next = self._instruct_client()
 
         self._run(follow, done)
 
@@ -152,7 +161,7 @@ class StackOrders:
         ends_s = time.monotonic() + WAIT_S
         while self._instruct is not None:
             if not self._has_ended(self._goal):
-                return "an instruction from this console is running; end it first"
+                return ""
             if time.monotonic() > ends_s:
                 return f"the instruction before has ended, but gave no result for {WAIT_S:g} s"
             await pause(self._node, _POLL_S)

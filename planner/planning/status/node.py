@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from planner_msgs.msg import InstructStatus, PlannerTrace, WorldInfo
 from rclpy.node import Node
+from std_srvs.srv import Trigger
 
+from planner.conversation.talk import as_json
 from planner.models.caller import ModelCall
 from planner.planning.instruction import InstructionStatus
 from planner.planning.planner_inputs import LOCKSTEP_TIME
@@ -16,6 +20,7 @@ from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.guard import SafePublisher
 from planner.ros.lifecycle import ManagedNode
+from planner.ros.loop_thread import ExecutorQueue, set_from_thread
 from planner.ros.memory_messages import key_values, trace_message
 from planner.ros.subscriptions import listen
 from planner.world import topics
@@ -24,6 +29,9 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.memory_wire import stamp_seconds
+
+# The key of the evidence under which it says who said what, as JSON.
+CONVERSATION = "conversation"
 
 
 class StatusPublisher:
@@ -47,6 +55,7 @@ class StatusPublisher:
     def show(self, status: InstructionStatus, now_s: float) -> None:
         """Publishes the instruction's status at a time of the world's clock."""
         self._current = status
+        said = {CONVERSATION: as_json(status.said)} if status.said else {}
         self._status_outlet.publish(
             InstructStatus(
                 header=header(now_s, "map"),
@@ -66,13 +75,49 @@ class StatusPublisher:
                 cycle=status.cycle,
                 plan=status.plan,
                 calls=list(status.calls),
-                evidence=key_values(status.evidence),
+                evidence=key_values({**status.evidence, **said}),
             )
         )
 
     def trace(self, call: ModelCall, now_s: float) -> None:
         """Publishes a model call, or a decision of a planner without a model."""
         self._trace.publish(trace_message(call, now_s))
+
+
+# Wall seconds to wait for the evaluator's answer.
+FINISH_TIMEOUT_S = 5.0
+
+
+class Judge:
+    """Asks the evaluator to fix its verdict at the end of an instruction."""
+
+    def __init__(self, node: Node, queue: ExecutorQueue) -> None:
+        """`queue`: of the node's executor."""
+        self._client: Any = node.create_client(Trigger, topics.FINISH_EVALUATION)
+        self._queue = queue
+
+    async def finish(self) -> str:
+        """What came of it, for the log; called in another loop than the executor's."""
+        loop = asyncio.get_running_loop()
+        judged: asyncio.Future[str] = loop.create_future()
+
+        def ask() -> None:
+            if not self._client.service_is_ready():
+                set_from_thread(loop, judged, "no judge is there")
+                return
+            answer = self._client.call_async(Trigger.Request())
+
+            def hear(done: Any) -> None:
+                set_from_thread(loop, judged, str(done.result().message))
+
+            answer.add_done_callback(hear)
+
+        self._queue.post(ask)
+        try:
+            async with asyncio.timeout(FINISH_TIMEOUT_S):
+                return f"judged: {await judged}"
+        except TimeoutError:
+            return "the evaluator does not respond"
 
 
 # The house and episode that the planner works in: those of its parameters or of the bridge.

@@ -465,3 +465,100 @@ def test_a_planner_that_talks_has_to_say_so_in_its_record(toy_world: Make) -> No
     outcome = run(Talks(), Around(toy_world()), Task("Talk.", ("agent_0",)))
     assert outcome.code is InstructionCode.PLANNER_FAULT
     assert "has to say `talks`" in outcome.text
+
+
+class HeldError(Exception):
+    """For a condition that did not come true in time."""
+
+
+async def until(condition: Callable[[], object]) -> None:
+    for _ in range(2000):
+        if condition():
+            return
+        await asyncio.sleep(0.005)
+    raise HeldError
+
+
+def test_what_is_held_stands_and_goes_on_where_it_was(toy_world: Make) -> None:
+    around = Around(toy_world(), skill_s=0.05)
+    task = task_of(around.toy, CUP_TO_COUCH)
+
+    async def talk() -> Outcome:
+        session = Session(task, Expert(task), around.world)
+        work = asyncio.ensure_future(session.run())
+        await until(lambda: any(str(c).startswith("Pick") for c in session.running.values()))
+        doing = dict(session.running)
+        session.hold()
+        await session.standing()
+        assert set(around.stopped) == set(doing)
+        done = len(around.toy.log)
+        await asyncio.sleep(0.2)
+        # Nothing begins, and nothing is lost.
+        assert len(around.toy.log) == done
+        assert session.running == doing
+        assert session.is_held
+        assert not work.done()
+        session.go_on()
+        return await work
+
+    outcome = asyncio.run(asyncio.wait_for(talk(), 20))
+    assert outcome.code is InstructionCode.DONE
+    assert around.toy.things["cup_0"][1] == "couch_0"
+    assert outcome.evidence["failed_calls"] == "0"
+
+
+def test_stop_and_go_on_at_once_loses_nothing(toy_world: Make) -> None:
+    around = Around(toy_world(), skill_s=0.02)
+    task = task_of(around.toy, CUP_TO_COUCH)
+
+    async def talk() -> Outcome:
+        session = Session(task, Expert(task), around.world)
+        work = asyncio.ensure_future(session.run())
+        for _ in range(10):
+            await until(lambda: session.running or work.done())
+            session.hold()
+            session.go_on()
+            await asyncio.sleep(0.03)
+        return await work
+
+    outcome = asyncio.run(asyncio.wait_for(talk(), 20))
+    assert outcome.code is InstructionCode.DONE
+    assert outcome.evidence["failed_calls"] == "0"
+
+
+def test_what_is_decided_while_all_stand_begins_afterwards(toy_world: Make) -> None:
+    around = Around(toy_world())
+    task = task_of(around.toy, CUP_TO_COUCH)
+
+    class Slow(Expert):
+        async def decide(self, context: Context) -> Decision:
+            await asyncio.sleep(0.05)
+            return await super().decide(context)
+
+    async def talk() -> Outcome:
+        session = Session(task, Slow(task), around.world)
+        work = asyncio.ensure_future(session.run())
+        await asyncio.sleep(0.01)
+        session.hold()
+        await asyncio.sleep(0.2)
+        assert not around.toy.log
+        session.go_on()
+        return await work
+
+    assert asyncio.run(asyncio.wait_for(talk(), 20)).code is InstructionCode.DONE
+
+
+def test_a_canceled_task_ends_although_it_is_held(toy_world: Make) -> None:
+    around = Around(toy_world(), skill_s=0.05)
+    task = task_of(around.toy, CUP_TO_COUCH)
+
+    async def talk() -> Outcome:
+        session = Session(task, Expert(task), around.world)
+        work = asyncio.ensure_future(session.run())
+        await until(lambda: session.running)
+        session.hold()
+        await asyncio.sleep(0.1)
+        work.cancel()
+        return await work
+
+    assert asyncio.run(asyncio.wait_for(talk(), 20)).code is InstructionCode.CANCELED
