@@ -2,13 +2,18 @@
 
 Repeat with: python benchmarks/bench_language.py [FILE] [--show right|asked|wrong] [--repeats N]
 With --partnr FOLDER, how many of PARTNR's instructions have a goal instead.
+With --sentences FILE ..., what becomes of sentences by others: a sentence a line, or JSON lines of
+`{"text": ..., "goal": [...]}`, which are graded as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
 import time
 from collections import Counter, defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 from machine import print_table
@@ -16,9 +21,15 @@ from machine import print_table
 from papers.partnr.episodes.importing import import_instructions
 from planner.language.equivalence import Grade, grade
 from planner.language.goal_form import Goal
-from planner.language.interpretation import interpret
-from planner.language.reading import read_instructions
+from planner.language.interpretation import interpret, interpret_all
+from planner.language.reading import Ask, Reading, read_instructions
+from planner.models.caller import Caller
+from planner.models.chat import Role
+from planner.models.model_choice import ModelChoice, open_model
+from planner.planning.understanding import read_by_model
+from planner.world.errors import FileError
 
+GOAL, QUESTION, REFUSAL = OUTCOMES = ("goal", "question", "refusal")
 KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
 
 
@@ -58,13 +69,110 @@ def print_partnr(folder: Path) -> None:
     print_table("PARTNR's instructions", rows)
 
 
+@dataclass(frozen=True)
+class Sentence:
+    """Something that somebody said; `goal` is what is meant by it, None if nobody wrote that."""
+
+    text: str
+    goal: Goal | None = None
+
+
+def read_sentences(path: Path) -> list[Sentence]:
+    """The sentences of a file.
+
+    Raises:
+        FileError: with file, line and reason.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileError(path, "", f"cannot be read: {error}") from None
+    found: list[Sentence] = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        if not line.lstrip().startswith("{"):
+            found.append(Sentence(line.strip()))
+            continue
+        try:
+            entry = json.loads(line)
+            goal = Goal.model_validate(entry["goal"]) if "goal" in entry else None
+            found.append(Sentence(str(entry["text"]), goal))
+        except (ValueError, KeyError) as error:
+            raise FileError(path, f"line {number}", f"{type(error).__name__}: {error}") from None
+    return found
+
+
+def outcome(reading: Reading) -> str:
+    if isinstance(reading, Goal):
+        return GOAL
+    return QUESTION if isinstance(reading, Ask) else REFUSAL
+
+
+def by_model(sentences: list[Sentence], args: argparse.Namespace) -> list[Goal | None]:
+    """What a language model makes of each sentence."""
+    model = open_model(ModelChoice(args.model, args.model_url))
+    caller = Caller("sentences", model, Role.PLANNER)
+
+    async def read() -> list[Goal | None]:
+        return [await read_by_model(sentence.text, caller) for sentence in sentences]
+
+    return asyncio.run(read())
+
+
+def print_sentences(args: argparse.Namespace) -> None:
+    """Per file: how many have a goal, a question or a refusal, and the words outside of goals."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for path in args.sentences:
+        sentences = read_sentences(path)
+        models = by_model(sentences, args) if args.model else [None] * len(sentences)
+        for sentence, modelled in zip(sentences, models, strict=True):
+            reading, outside = interpret_all(sentence.text)
+            found = outcome(reading)
+            ways = {"": reading}
+            if args.model:
+                alone = "goal by model" if modelled else "no goal by model"
+                either = found == GOAL or (found == REFUSAL and modelled)
+                for name in (path.stem, "all"):
+                    counts[name][alone] += 1
+                    counts[name]["goal by either"] += bool(either)
+                ways[", model"] = modelled or reading
+            for name in (path.stem, "all"):
+                counts[name]["n"] += 1
+                counts[name][found] += 1
+                for way, read in ways.items() if sentence.goal is not None else ():
+                    counts[name][f"{grade(read, sentence.goal)}{way}"] += 1
+            if found in (args.show or ()):
+                print(f"{found} {path.stem}: {sentence.text}")
+                dumped = reading.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+                print(f"    {dumped}")
+                if outside:
+                    print(f"    outside: {' | '.join(outside)}")
+    rows = [
+        (
+            f"{name} ({found.pop('n')})",
+            ", ".join(f"{number} {what}" for what, number in found.items()),
+            f"{found[GOAL] / max(1, sum(found[what] for what in OUTCOMES)):.0%}",
+        )
+        for name, found in counts.items()
+    ]
+    print_table("sentences: outcomes, and the share with a goal", rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("file", type=Path, nargs="?", default=KNOWN)
-    parser.add_argument("--show", choices=[grade.value for grade in Grade], action="append")
+    shown = [*(grade.value for grade in Grade), *OUTCOMES]
+    parser.add_argument("--show", choices=shown, action="append")
     parser.add_argument("--repeats", type=int, default=50)
     parser.add_argument("--partnr", type=Path, metavar="FOLDER", help="of instruction files")
+    parser.add_argument("--sentences", type=Path, nargs="+", metavar="FILE")
+    parser.add_argument("--model", default="", help="reads the sentences as well, and alone")
+    parser.add_argument("--model-url", default="", help="address of its server, .../v1")
     args = parser.parse_args()
+    if args.sentences is not None:
+        print_sentences(args)
+        return
     if args.partnr is not None:
         print_partnr(args.partnr)
         return

@@ -104,21 +104,17 @@ TO_DO = (
     """
     )
 )
-
 DOING = phrases(
-    """
-    would you mind | do you mind | mind | fancy | care for | any chance of | any chance of you |
-    would you object to you | do you fancy | do you feel like | feel like | what do you say to |
-    i could use your help | i need your help | i need help | i need a hand | help me with |
-    give me a hand | lend me a hand | can i get your help | do you mind maybe | try |
-    would you consider | is there any chance of you | is there any chance of | thanks for |
-    finish up by | finish up | carry on by | continue | move on to | go on to | next up is |
-    i would be glad of you | start by | begin by | begin with | start with | how about | what
-    about | i would appreciate you | would you object to | i would not mind you | start off by |
-    take care of | see about | get on with | finish by | finish off by | end by | continue by
-    """
+    "would you mind|do you mind|mind|fancy|care for|any chance of|any chance of you"
+    "|would you object to you|do you fancy|do you feel like|feel like|what do you say to"
+    "|i could use your help|i need your help|i need help|i need a hand|help me with|give me a hand"
+    "|lend me a hand|can i get your help|do you mind maybe|try|would you consider"
+    "|is there any chance of you|is there any chance of|thanks for|finish up by|finish up"
+    "|carry on by|continue|move on to|go on to|next up is|i would be glad of you|start by|begin by"
+    "|begin with|start with|how about|what about|i would appreciate you|would you object to"
+    "|i would not mind you|start off by|take care of|see about|get on with|finish by|finish off by"
+    "|end by|continue by"
 )
-
 SHALL_BE = (
     products(
         "make sure|see to it|ensure|check|double check|be sure|make certain|please make sure",
@@ -168,7 +164,6 @@ SHALL_BE = (
     """
     )
 )
-
 TO_ME = products(
     "i|we", "do|really|still|also|just|badly|", "need|want|would like|would love", "to have|"
 ) | phrases(
@@ -180,75 +175,45 @@ TO_ME = products(
     | we would like | could we have | can we have | what i need is | i require
     """
 )
-
 MODALS = phrases(
-    """
-    could use | can use | could do with | can do with | should be | must be | shall be | can be |
-    may be | could be | ought to be | has to be | have to be | needs to be | need to be | is to be
-    | are to be | wants to be | want to be | should all be | must all be | should both be | should
-    get | to be | should also be | would be better | would better be | is supposed to be | are
-    supposed to be | should always be | needs | need | had better be | be | must always be | were |
-    was | should now be | are | is | will be | would be | gets | get | has been | have been |
-    should have been | are all | is all | must both be | should really be | should be all | can all
-    be | may all be | would like to be | would | must get | need to get | needs to get
-    """
+    "could use|can use|could do with|can do with|should be|must be|shall be|can be|may be|could be"
+    "|ought to be|has to be|have to be|needs to be|need to be|is to be|are to be|wants to be"
+    "|want to be|should all be|must all be|should both be|should get|to be|should also be"
+    "|would be better|would better be|is supposed to be|are supposed to be|should always be|needs"
+    "|need|had better be|be|must always be|were|was|should now be|are|is|will be|would be|gets|get"
+    "|has been|have been|should have been|are all|is all|must both be|should really be"
+    "|should be all|can all be|may all be|would like to be|would|must get|need to get|needs to get"
 )
-
-STATING = phrases(
-    """
-    are | is | was | were | are all | is all | has been | have been
-    """
-)
-
+STATING = phrases("are|is|was|were|are all|is all|has been|have been")
 GOES = phrases(
-    """
-    go | goes | belong | belongs | come | comes | lie | stand | stay | sit | hang | remain | live |
-    lives | end up | ends up | move | return | get | rest
-    """
+    "go|goes|belong|belongs|come|comes|lie|stand|stay|sit|hang|remain|live|lives|end up|ends up"
+    "|move|return|get|rest"
 )
-
 MAY_GO = phrases(
-    """
-    should all | should both | should also | should | must | has to | have to | needs to | need to
-    | wants to | want to | can | may | could | ought to | shall | are to | is to | might | would
-    like to | are supposed to | is supposed to | can all | will | are going to | had better | is
-    meant to | are meant to
-    """
+    "should all|should both|should also|should|must|has to|have to|needs to|need to|wants to"
+    "|want to|can|may|could|ought to|shall|are to|is to|might|would like to|are supposed to"
+    "|is supposed to|can all|will|are going to|had better|is meant to|are meant to"
 )
-
 MISPLACED = phrases(
-    """
-    does not belong | do not belong | is not supposed to be | are not supposed to be | is not meant
-    to be | are not meant to be | has no business | have no business | has no business being | have
-    no business being | has no place | have no place
-    """
+    "does not belong|do not belong|is not supposed to be|are not supposed to be|is not meant to be"
+    "|are not meant to be|has no business|have no business|has no business being"
+    "|have no business being|has no place|have no place"
 )
-
 SPEAKER = phrases(
-    """
-    i am going to | i will | i can | i shall | i have to | i will just | i am about to | i could |
-    i want to | i would like to | i plan to | let me | i must | i should
-    """
+    "i am going to|i will|i can|i shall|i have to|i will just|i am about to|i could|i want to"
+    "|i would like to|i plan to|let me|i must|i should"
 )
 SPEAKER_DOING = phrases("i am | i will be")
 SPEAKER_DID = phrases("i have | i had")
-
 NOT = phrases(
-    """
-    please do not | do not you dare | do not ever | do not | never ever | never | you must not |
-    you should not | you may not | must not | you are not allowed to | you are not to | you cannot
-    | make sure not to | be careful not to | make sure you do not | make sure that you do not | try
-    not to | you better not | i do not want you to | be sure not to | take care not to | on no
-    account | under no circumstances | not to | i would rather you did not | you should never | you
-    must never | you can not | just do not | whatever you do do not
-    """
+    "please do not|do not you dare|do not ever|do not|never ever|never|you must not|you should not"
+    "|you may not|must not|you are not allowed to|you are not to|you cannot|make sure not to"
+    "|be careful not to|make sure you do not|make sure that you do not|try not to|you better not"
+    "|i do not want you to|be sure not to|take care not to|on no account|under no circumstances"
+    "|not to|i would rather you did not|you should never|you must never|you can not|just do not"
+    "|whatever you do do not"
 )
-
-NOT_DOING = phrases(
-    """
-    without | avoid | refrain from | stop short of | instead of
-    """
-)
+NOT_DOING = phrases("without|avoid|refrain from|stop short of|instead of")
 NEEDS = phrases("need | needs | could do with | can do with | could use | can use")
 NONE = phrases("none of | neither of | neither | no | not one of | not a single one of")
 MAY_BE = products("may|should|must|can|shall|ought to|are to|is to", "be|stay|remain|be left")
@@ -268,31 +233,24 @@ BINDING = MODALS - phrases(
 """Those that say how something should be, not how it is."""
 ROBOT_DID = phrases("have | had")
 ROBOT_DOING = phrases(
-    """
-    are | are done | are finished | have finished | finish | finished | are done with | are
-    finished with
-    """
+    "are|are done|are finished|have finished|finish|finished|are done with|are finished with"
 )
 ROBOT_DOES = phrases("will | would")
 EXISTING = phrases(
-    """
-    where did i leave | where did i put | have you seen | did you see | there is | there are |
-    there is still | there are still | you see | do you see | you know | there are some | there
-    might be | there may be | i can see | i see | i believe there is | i have | i think there is |
-    i think there are | i believe there are | there seems to be | we have | i noticed | i have
-    noticed | you will find | there seem to be | i have found | there was | there were | do you
-    remember | you remember | remember | see | where is | where are
-    """
+    "where did i leave|where did i put|have you seen|did you see|there is|there are|there is still"
+    "|there are still|you see|do you see|you know|there are some|there might be|there may be"
+    "|i can see|i see|i believe there is|i have|i think there is|i think there are"
+    "|i believe there are|there seems to be|we have|i noticed|i have noticed|you will find"
+    "|there seem to be|i have found|there was|there were|do you remember|you remember|remember|see"
+    "|where is|where are"
 )
 POINTING = phrases(
     "you see|do you see|see|you know|do you know|you remember|do you remember|remember"
 )
 """They begin a question that only names what is spoken of."""
 OWNERS = phrases(
-    """
-    i | we | everyone | everybody | someone | somebody | the kids | the children | you | he | she |
-    they | my kids | people | my wife | my husband | our guests | the guests
-    """
+    "i|we|everyone|everybody|someone|somebody|the kids|the children|you|he|she|they|my kids|people"
+    "|my wife|my husband|our guests|the guests"
 )
 OWNERS |= products(
     "my|our|the|his|her|",
@@ -301,17 +259,13 @@ OWNERS |= products(
     "|grandma|grandpa|aunt|uncle|flatmate|roommate|boyfriend|girlfriend|cleaner",
 )
 HAVE = phrases(
-    """
-    keeps | keep | always | have just | has just | have | has | just | must have | might have |
-    think i | think we | had | accidentally | may have
-    """
+    "keeps|keep|always|have just|has just|have|has|just|must have|might have|think i|think we|had"
+    "|accidentally|may have"
 )
 GUESSING = phrases("must be | should be | may be | might be")
 STAYS = phrases(
-    """
-    can stay | should stay | may stay | must stay | has to stay | have to stay | stays | stay |
-    remains | remain | should remain | is to stay | are to stay | can remain
-    """
+    "can stay|should stay|may stay|must stay|has to stay|have to stay|stays|stay|remains|remain"
+    "|should remain|is to stay|are to stay|can remain"
 )
 GONE = products(
     "has|have|",
@@ -330,160 +284,78 @@ LEFT = products(
     "|forgotten|placed|misplaced|set down|stashed",
 )
 WHERE_IT_IS = phrases(
-    """
-    where it is | where they are | there | as it is | as they are | here | untouched | exactly
-    where it is | right where it is
-    """
+    "where it is|where they are|there|as it is|as they are|here|untouched|exactly where it is"
+    "|right where it is"
 )
 
 
 # The words between clauses, and of remarks that ask for nothing.
-
 AFTER = phrases(
-    """
-    after | once | as soon as | when | now that | by the time | only after | only once | only when
-    | right after | immediately after | as soon as ever | the moment | following
-    """
+    "after|once|as soon as|when|now that|by the time|only after|only once|only when|right after"
+    "|immediately after|as soon as ever|the moment|following"
 )
-
-BEFORE = phrases(
-    """
-    before | prior to | right before | just before
-    """
-)
-
-WHILE = phrases(
-    """
-    while | whilst
-    """
-)
-
-IF = phrases(
-    """
-    if | in case | provided that | provided | as long as | should | only if
-    """
-)
-
+BEFORE = phrases("before|prior to|right before|just before")
+WHILE = phrases("while|whilst")
+IF = phrases("if|in case|provided that|provided|as long as|should|only if")
 REASONS = phrases(
-    """
-    so that | so | because | since | as | in order to | where | which | who | for | before | after
-    | in case | otherwise | or else | that way | given that | by the time | until
-    """
+    "so that|so|because|since|as|in order to|where|which|who|for|before|after|in case|otherwise"
+    "|or else|that way|given that|by the time|until"
 )
-
 REASON_SUBJECTS = words(
-    """
-    i we it he she they everybody everyone nobody somebody someone people
-    that there this
-    """
+    "i we it he she they everybody everyone nobody somebody someone people that there this"
 )
-
 SEE_IT = phrases(
-    """
-    you come across | you find | you see | you spot | you happen to find | you happen to see | you
-    run into | you happen to come across | you can find | you notice | you stumble upon | you
-    should find | there is | there are | you discover
-    """
+    "you come across|you find|you see|you spot|you happen to find|you happen to see|you run into"
+    "|you happen to come across|you can find|you notice|you stumble upon|you should find|there is"
+    "|there are|you discover"
 )
-
 DONE = phrases(
-    """
-    i am | it is | its | they are | that is | everything is | all is | they are all
-    | all of them are | it is all | this is | all of that is
-    """
+    "i am|it is|its|they are|that is|everything is|all is|they are all|all of them are|it is all"
+    "|this is|all of that is"
 )
-
-DONE_WORDS = words(
-    """
-    in done there finished ready gone complete over inside through out away
-    up
-    """
-)
-
-QUESTIONS = words(
-    """
-    where what who why how which is are was were do does did has have
-    whose am when
-    """
-)
-
+DONE_WORDS = words("in done there finished ready gone complete over inside through out away up")
+QUESTIONS = words("where what who why how which is are was were do does did has have whose am when")
 ALSO = phrases(
-    """
-    as does | as do | the same goes for | same goes for | the same for | same for | so does | so
-    do | and so do | and so does | same thing for | ditto for | likewise | likewise for | the same
-    thing for | the same with | same with | the same applies to | do the same with | do the same
-    for | do the same to | do likewise with | and then also
-    """
+    "as does|as do|the same goes for|same goes for|the same for|same for|so does|so do|and so do"
+    "|and so does|same thing for|ditto for|likewise|likewise for|the same thing for|the same with"
+    "|same with|the same applies to|do the same with|do the same for|do the same to"
+    "|do likewise with|and then also"
 )
-
-TOO = phrases(
-    """
-    too | as well | also | likewise | please
-    """
-)
-
+TOO = phrases("too|as well|also|likewise|please")
 CHAT_STARTS = words(
-    """
-    i it we he she they my tonight today there everyone everybody dinner
-    breakfast lunch this that the our someone somebody guests you good hello
-    how what nice time oh company some a people friends tomorrow thanks nobody
-    first after as here
-    """
+    "i it we he she they my tonight today there everyone everybody dinner breakfast lunch this that"
+    " the our someone somebody guests you good hello how what nice time oh company some a people"
+    " friends tomorrow thanks nobody first after as here"
 )
-
-NO_REMARK = words(
-    """
-    not never except only instead but unless rather no
-    """
-)
-
+NO_REMARK = words("not never except only instead but unless rather no")
 MENTAL = words(
-    """
-    need is be do have make makes made will see run get gets been had
-    let gone going getting done finished
-    """
+    "need is be do have make makes made will see run get gets been had let gone going getting done"
+    " finished"
 )
-
 STARTING = products("start|begin|start off", "by")
 FOR_WHEN = phrases(
-    """
-    for dinner | for breakfast | for lunch | for tomorrow | for later | for tonight | for now |
-    for good | for supper
-    """
+    "for dinner|for breakfast|for lunch|for tomorrow|for later|for tonight|for now|for good"
+    "|for supper"
 )
 BARE_REASONS = phrases("in order to | because | otherwise | or else")
 """Reasons that need no subject of their own."""
 NO_THINGS = words(
-    """
-    can thing light play room hungry eat sweet thirsty drink game games meal dessert work sleep sit
-    read cook cooking waste
-    """
+    "can thing light play room hungry eat sweet thirsty drink game games meal dessert work sleep"
+    " sit read cook cooking waste"
 )
 """Words that name things elsewhere, but hardly in remarks."""
-
 OCCASIONS = phrases(
-    """
-    set up | setup | create | prepare | prepare for | decorate | redecorate | rearrange
-    | reorganize | get ready for
-    """
+    "set up|setup|create|prepare|prepare for|decorate|redecorate|rearrange|reorganize|get ready for"
 )
 """What is announced: the requests that follow say how it is done."""
-JOINT_OCCASIONS = phrases(
-    """
-    clean | clean up | tidy | tidy up | organize | organise | make | play | eat
-    """
-)
+JOINT_OCCASIONS = phrases("clean|clean up|tidy|tidy up|organize|organise|make|play|eat")
 """These announce after "let us" or "help me"; otherwise they are requests."""
 JOINTLY = phrases(
-    """
-    help me | help me to | let us | can you help me | could you help me | we should | we need to
-    """
+    "help me|help me to|let us|can you help me|could you help me|we should|we need to"
 )
 VAGUE_MOVES = phrases("move | bring | relocate | take | put | exchange")
 VAGUE_THINGS = phrases(
-    """
-    these objects | some objects | the objects | things | some things | these things | these items
-    | some items | the items | the things | these | everything
-    """
+    "these objects|some objects|the objects|things|some things|these things|these items|some items"
+    "|the items|the things|these|everything"
 )
 NAMED_LATER = words("locations places spots positions around")

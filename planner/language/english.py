@@ -27,34 +27,18 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+_UP_TO_TWENTY = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+)
 NUMBERS: Mapping[str, int] = {
-    word: number
-    for number, word in enumerate(
-        [
-            "one",
-            "two",
-            "three",
-            "four",
-            "five",
-            "six",
-            "seven",
-            "eight",
-            "nine",
-            "ten",
-            "eleven",
-            "twelve",
-            "thirteen",
-            "fourteen",
-            "fifteen",
-            "sixteen",
-            "seventeen",
-            "eighteen",
-            "nineteen",
-            "twenty",
-        ],
-        1,
-    )
-} | {"thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12}
+    **{word: number for number, word in enumerate(_UP_TO_TWENTY.split(), 1)},
+    "thirty": 30,
+    "forty": 40,
+    "fifty": 50,
+    "hundred": 100,
+    "dozen": 12,
+}
 NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infinite", "half", "-"})
 
 THE = frozenset({

@@ -46,23 +46,33 @@ def interpret(text: str) -> Reading:
 
     It asks or refuses rather than guesses: every word must be covered by some rule.
     """
+    return interpret_all(text)[0]
+
+
+def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
+    """The meaning of an instruction, and the words of a goal's text that ask for nothing."""
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
-        return screened
+        return screened, ()
     tokens = tuple(_spelled(token) for token in raw)
     try:
         return _read(text, tokens)
     except Refused as refused:
-        if isinstance(refused.reading, Ask) and _asks_where(tokens):
-            return NoCommand(reason=NoCommandReason.QUESTION)
-        unknown = [
-            t for before, t in itertools.pairwise(tokens)
-            if t.is_word and not known(t.word) and before.word in THE
-        ]  # fmt: skip
-        if unknown and isinstance(refused.reading, Ask) and _is_pronoun(refused.reading):
-            # "My wazzle is on the bed, bring it to me".
-            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
-        return refused.reading
+        return _reason_of(refused, text, tokens), ()
+
+
+def _reason_of(refused: Refused, text: str, tokens: tuple[Token, ...]) -> Reading:
+    """The outcome of a text that reading ended in."""
+    if isinstance(refused.reading, Ask) and _asks_where(tokens):
+        return NoCommand(reason=NoCommandReason.QUESTION)
+    unknown = [
+        t for before, t in itertools.pairwise(tokens)
+        if t.is_word and not known(t.word) and before.word in THE
+    ]  # fmt: skip
+    if unknown and isinstance(refused.reading, Ask) and _is_pronoun(refused.reading):
+        # "My wazzle is on the bed, bring it to me".
+        return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
+    return refused.reading
 
 
 def _is_pronoun(ask: Ask) -> bool:
@@ -86,36 +96,41 @@ def _spelled(token: Token) -> Token:
     return token if word == token.word else Token(word, token.start, token.end)
 
 
-def _read(text: str, tokens: tuple[Token, ...]) -> Reading:
+def _read(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
     source = repaired(with_verbs(Source(text, tokens, default_lexicon())))
     reader = Text(source)
     failed = reader.read()
     if failed is not None:
-        unknown = [t for t in source.tokens if t.is_word and not known(t.word)]
-        vague = [t for t in source.tokens if t.word in ("wherever", "somewhere", "someplace")]
-        if vague:
-            return Ask(words=(text[vague[0].start : vague[0].end],), reason=AskReason.WHERE)
-        if reader.is_question(failed):
-            return NoCommand(reason=NoCommandReason.QUESTION)
-        if unknown:
-            return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
-        return NotUnderstood(words=(source.quote(culprit := reader.culprit(failed), culprit + 1),))
+        return _failed(source, reader, failed), ()
     order = reader.order
     order.finish()
     if not order.steps and not order.throughout:
-        return reader.nothing()
+        return reader.nothing(), ()
     if all(do.who is Actor.SPEAKER for do in (*order.requests, *order.throughout)):
-        return NoCommand(reason=NoCommandReason.CHAT)
+        return NoCommand(reason=NoCommandReason.CHAT), ()
     check(source, order)
     try:
         goal = Emission().goal(order.steps, order.throughout)
     except ValidationError:
         # What the form cannot say is not done.
-        return NotUnderstood(words=(text.strip(),))
-    passed = reader.passed
-    Accounting(reader.source, goal, passed, reader.remarks).check()
-    conserve(reader.source, order, passed)
-    return goal
+        return NotUnderstood(words=(text.strip(),)), ()
+    Accounting(reader.source, goal, reader.passed, reader.remarks).check()
+    conserve(reader.source, order, reader.passed)
+    return goal, reader.outside()
+
+
+def _failed(source: Source, reader: Text, failed: int) -> Reading:
+    """The outcome of a text that no rule covers from a position on."""
+    text = source.text
+    unknown = [t for t in source.tokens if t.is_word and not known(t.word)]
+    vague = [t for t in source.tokens if t.word in ("wherever", "somewhere", "someplace")]
+    if vague:
+        return Ask(words=(text[vague[0].start : vague[0].end],), reason=AskReason.WHERE)
+    if reader.is_question(failed):
+        return NoCommand(reason=NoCommandReason.QUESTION)
+    if unknown:
+        return NotUnderstood(words=tuple(text[t.start : t.end] for t in unknown))
+    return NotUnderstood(words=(source.quote(culprit := reader.culprit(failed), culprit + 1),))
 
 
 def suggestions(reading: Reading) -> dict[str, tuple[str, ...]]:

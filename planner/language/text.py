@@ -112,6 +112,16 @@ class Text(Shares):
         """The positions of words that were passed over."""
         return frozenset(self._ignored)
 
+    def outside(self) -> tuple[str, ...]:
+        """The runs of words that belong to no request, as they were written."""
+        order, source = self.order, self._source
+        about = (*order.requests, *order.throughout)
+        inside = {at for do in about for at in range(do.start, do.end)}
+        out = [at for at in range(source.size) if at not in inside and source.tokens[at].is_word]
+        runs = [at for at in out if at - 1 not in out]
+        ends = [at + 1 for at in out if at + 1 not in out]
+        return tuple(source.quote(*run) for run in zip(runs, ends, strict=True))
+
     @property
     def source(self) -> Source:
         """The words that were read, without what was taken back."""
