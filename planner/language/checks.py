@@ -7,6 +7,7 @@ from collections import Counter
 from planner.language.clause_words import SHALL_BE, TO_DO
 from planner.language.drafts import Act, Do, Noun, Way, nouns_within
 from planner.language.english import (
+    ARTICLES,
     BEFORE_THAT,
     FILLERS,
     FIRST,
@@ -335,6 +336,8 @@ _HARMLESS = (
     | FILLERS | TO_DO | SHALL_BE
 )  # fmt: skip
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
+# Exclamations, unless what is done to somebody or something follows.
+_CALLS = phrases("cool|wait|wake up|listen|love|hurry")
 _CONDITIONAL = words("if unless provided")
 _RESTRICTING = words("other others remaining else rest")
 _DISTRIBUTIVE = words("each every")
@@ -420,6 +423,9 @@ class Accounting:
                     raise source.unknown(i, end)
                 i = end
                 continue
+            end = source.longest(i, _CALLS)
+            if end and (source.word(end) in ARTICLES or source.longest(end, FOR_SOMEBODY)):
+                raise source.unknown(i, end)
             if end := source.longest(i, _HARMLESS):
                 i = end
                 continue

@@ -47,6 +47,7 @@ _TIME_UNITS = frozenset({
     "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "second", "seconds",
     "months", "years", "oclock", "pm", "am",
 })  # fmt: skip
+_SUBJECTS = PRONOUNS | ARTICLES | PEOPLE | {"any", "of"}
 _LIMIT = 16
 """How many words one circumstance has at most."""
 
@@ -102,7 +103,7 @@ class Circumstances(Remarks):
                 i += 1
         stop = self._circumstance_end(i)
         said = source.words[i:stop]
-        if not 2 <= len(said) <= _LIMIT:
+        if not 2 <= len(said) <= _LIMIT or not self._has_subject(i):
             return 0
         fresh = not (self._previous and self._sentence)
         binds = BINDING & set(said) or any(source.longest(k, WANTING) for k in range(i, stop))
@@ -122,6 +123,15 @@ class Circumstances(Remarks):
             return 0
         self._mention(i, stop)
         return stop
+
+    def _has_subject(self, at: int) -> bool:
+        """Whether a clause begins with who or what it is about, and not with what to do."""
+        source = self._source
+        word = source.word(at)
+        return (
+            word in _SUBJECTS or word in NUMBERS or word.isdecimal() or self._is_thing(at)
+            or source.word(at + 1) in AUXILIARIES | PAST | {"'s"}
+        )  # fmt: skip
 
     def _counts(self, at: int) -> bool:
         """Whether a number stands here that is not a time: "in five minutes"."""
@@ -210,7 +220,7 @@ class Circumstances(Remarks):
                 # "I dry them" is what the speaker does.
                 handled = {"it", "them", "these", "those"} & set(source.words[k:stop])
                 return not ((inflected or handled) and word in ("i", "we", "they"))
-            if self._names(k):
+            if self._names(k) or verb in PEOPLE:
                 continue
             if verb.endswith(("ed", "es", "s")) and len(verb) > 3:
                 return True

@@ -213,6 +213,9 @@ class Clauses(Statements):
             return None
         words = source.words[at:end]
         i = self.skip(end)
+        if words == ("see", "that") and source.words[-1] == "?":
+            # "See that mug next to the pot?"
+            return None
         if found := self._robot(i):
             for do in found[0]:
                 do.who = None

@@ -352,6 +352,10 @@ class Remarks(Subordinates):
             if Form.BASE in f.forms and k > at + 1
         ]
         kinds = any(self._is_thing(k) for k in range(at, end))
+        does = [f for f in verbs_at(source.words, at + 1) if Form.BASE in f.forms]
+        if word == "we" and does and kinds and source.word(at + 1) not in MENTAL | _AUXILIARIES:
+            # "We walk to the kitchen and wash the cups".
+            return 0
         unable = source.words[at + 1 : at + 3] in (("can", "not"), ("could", "not"))
         if self._previous and (
             word not in _SPEAKERS

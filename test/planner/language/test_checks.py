@@ -7,11 +7,15 @@ import pytest
 from planner.language.checks import conserve
 from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.equivalence import same_meaning
-from planner.language.goal_form import Goal
-from planner.language.interpretation import interpret
+from planner.language.goal_form import Goal, Move
+from planner.language.interpretation import interpret, interpret_all
 from planner.language.lexicon import Relation, default_lexicon
 from planner.language.ordering import Order
-from planner.language.reading import Ask, NotUnderstood, Refused, Source, tokens_of
+from planner.language.reading import Ask, NotUnderstood, Reading, Refused, Source, tokens_of
+
+
+def has_moves(reading: Reading) -> bool:
+    return isinstance(reading, Goal) and any(isinstance(it, Move) for it in reading.requests)
 
 
 @pytest.mark.parametrize(
@@ -24,6 +28,50 @@ from planner.language.reading import Ask, NotUnderstood, Refused, Source, tokens
 )
 def test_a_word_without_a_trace_in_the_goal_is_named(text: str, words: str) -> None:
     assert interpret(text) == NotUnderstood(words=(words,))
+
+
+# Things that no robot here can do, as people ask for them beside what it can.
+UNDOABLE = [
+    "call Chris", "wake up the kids", "greet the guests", "pay the bills", "dress the kids",
+    "phone my boss", "email the bills", "help the kids", "change the sheets", "chill the wine",
+    "cool the beer", "wait for grandma", "walk the dog", "sing a song", "cut the grass",
+    "say hello to mom", "play some music", "stay with the kids", "light a candle", "dance",
+]  # fmt: skip
+JOINED = [
+    "{do}, then {more}.", "{do} and {more}", "{do}. {More}.", "{More}. {Do}.", "{More} and {do}",
+    "{More}, {do}", "{do}, {more} and open the window", "Please {do} while you {more}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("more", UNDOABLE)
+def test_a_clause_that_cannot_be_done_is_never_left_out(more: str) -> None:
+    """A goal of the other clause alone would end with success and half of the work."""
+    do = "put the cup in the sink"
+    big = {"Do": do.capitalize(), "More": more[0].upper() + more[1:]}
+    texts = [joined.format(do=do, more=more, **big) for joined in JOINED]
+    assert {text: read for text in texts if isinstance(read := interpret(text), Goal)} == {}
+
+
+def test_what_belongs_to_no_request_can_be_told() -> None:
+    goal, outside = interpret_all("I am hungry. Could you put the cake on the table?")
+    assert isinstance(goal, Goal)
+    assert outside == ("I am hungry", "Could you")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Grasp a pear from the shelf and wibble it.",
+        "We walk to the kitchen and wash the cups. Then switch on the lamp.",
+    ],
+)
+def test_what_has_no_subject_is_no_remark(text: str) -> None:
+    assert isinstance(interpret(text), NotUnderstood)
+
+
+def test_see_that_with_a_question_mark_wishes_for_nothing() -> None:
+    assert not has_moves(interpret("See that mug next to the pot?"))
+    assert isinstance(interpret("See that the mug is clean."), Goal)
 
 
 @pytest.mark.parametrize(
