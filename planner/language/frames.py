@@ -10,7 +10,7 @@ from planner.language.english import PRIVATE_ADJECTIVES, VAGUE_RESULTS
 from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
-from planner.language.places import grouped, is_room
+from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import STOPS, AskReason
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
@@ -161,15 +161,21 @@ class Frames(MovingFrames):
             return None
         return [Do(Act.FIND, self.attach(found[0]), start, end)], end
 
-    def go(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+    def go(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """GO: an agent to a place."""
         if given is not None or self._source.starts(i, "to bed", "to sleep"):
             return None
         wheres, end = self.places(i)
+        if verb.base in ("enter", "approach", "visit") and (place := self.item(i)):
+            wheres, end = [Where(Relation.AT, place[0], Way.TO, i, place[1])], place[1]
         if not wheres or any(w.way is Way.FROM for w in wheres):
             return None
         if any(isinstance(w.anchor, Spot) and w.anchor not in (Spot.ME, Spot.HERE) for w in wheres):
             return None
+        for where in wheres:
+            if isinstance(where.anchor, Noun) and is_furniture(where.anchor):
+                # Nobody walks into the dishwasher.
+                where.relation = Relation.AT if where.relation is Relation.IN else where.relation
         groups = grouped(wheres, unsure=True)
         return [Do(Act.GO, [], start, end, groups)], end
 

@@ -271,6 +271,9 @@ class Lexicon:
         kinds = {word for word, found in phrases.items() if _is_kind(found)} | GENERIC_KINDS
         plurals = {plural_of(word): word for word in sorted(kinds)}
         for plural, word in plurals.items():
+            if phrases.get(plural, phrases.get(word)) != phrases.get(word):
+                # "The drawers" are one piece of furniture.
+                continue
             self._add(plural, Sense(Part.KIND, word, plural=True))
         # "Toys" is the plural of "toy", not a group of its own.
         for word in kinds - {p for p, w in plurals.items() if phrases.get(p) == phrases.get(w)}:

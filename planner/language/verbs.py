@@ -88,7 +88,7 @@ _FRAMES: Mapping[Frame, str] = {
     "hang|arrange|shove|slide|tuck|chuck|tip|throw|toss|pack|dump|park|insert|"
     "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
     "set out|lay out|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
-    "install",
+    "install|serve",
     Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
     "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
     "take|return|send|march|run",
@@ -96,7 +96,7 @@ _FRAMES: Mapping[Frame, str] = {
     "go and fetch|go and grab",
     Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
     "gather up|lift|pick|fish|dig|round up|scoop up|take out|collect up|get hold of|"
-    "gather together",
+    "gather together|grasp|take hold of|seize",
     Frame.GIVE: "give|hand|pass|hand over",
     Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
     "chuck out|chuck away|toss away|dump out|ditch",
@@ -115,7 +115,8 @@ _FRAMES: Mapping[Frame, str] = {
     "find out|show|see|tell|look around for|have a look for|have a look around for|go looking for|"
     "go look for|go and look for|keep an eye out for|hunt down|go search for|check|figure out|"
     "work out|let me know|dig up",
-    Frame.GO: "go|come|drive|walk|head|roll|return|stop",
+    Frame.GO: "go|come|drive|walk|head|roll|return|stop|navigate|proceed|step|travel|enter|"
+    "approach|visit|move|go back|walk back|make your way|hurry",
     Frame.LEAVE: "leave",
     Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",
     Frame.TIDY: "tidy|tidy up|clean up|straighten up|straighten|declutter|neaten|"

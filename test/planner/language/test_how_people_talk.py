@@ -16,6 +16,18 @@ SAME = [
     ("Bring the towel to the bathroom at your convenience.", "Bring the towel to the bathroom."),
     ("Switch the TV off, nobody is watching.", "Switch the TV off."),
     ("Take a pillow to the bedroom for our visitor.", "Take a pillow to the bedroom."),
+    # Other verbs and nouns
+    (
+        "Grasp a lemon from the desk and set it on the stove.",
+        "Take a lemon from the desk and set it on the stove.",
+    ),
+    ("Proceed to the pantry.", "Go to the pantry."),
+    ("Enter the pantry and turn on the light.", "Go to the pantry and turn on the light."),
+    ("Approach the wardrobe.", "Go to the wardrobe."),
+    ("Move to the dishwasher.", "Go to the dishwasher."),
+    ("Serve two pears on a tray.", "Put two pears on a tray."),
+    ("Put a rinsed peach in the drawer.", "Put a washed peach in the drawer."),
+    ("Bring me the cuddly toy from the ottoman.", "Bring me the teddy from the footstool."),
     # Asides and haste
     (
         "The tray is in the pantry, as far as I recall; bring it here.",
