@@ -22,11 +22,17 @@ from papers.partnr.episodes.importing import import_instructions
 from planner.language.equivalence import Grade, grade
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, interpret_all
-from planner.language.reading import Ask, Reading, read_instructions
+from planner.language.reading import read_instructions
 from planner.models.caller import Caller
 from planner.models.chat import Role
 from planner.models.model_choice import ModelChoice, open_model
-from planner.planning.understanding import read_by_model
+from planner.planning.understanding import (
+    Unclear,
+    Understanding,
+    Understood,
+    read_by_model,
+    understand,
+)
 from planner.world.errors import FileError
 
 GOAL, QUESTION, REFUSAL = OUTCOMES = ("goal", "question", "refusal")
@@ -103,10 +109,10 @@ def read_sentences(path: Path) -> list[Sentence]:
     return found
 
 
-def outcome(reading: Reading) -> str:
-    if isinstance(reading, Goal):
+def outcome(found: Understanding) -> str:
+    if isinstance(found, Understood):
         return GOAL
-    return QUESTION if isinstance(reading, Ask) else REFUSAL
+    return QUESTION if isinstance(found, Unclear) else REFUSAL
 
 
 def by_model(sentences: list[Sentence], args: argparse.Namespace) -> list[Goal | None]:
@@ -128,7 +134,8 @@ def print_sentences(args: argparse.Namespace) -> None:
         models = by_model(sentences, args) if args.model else [None] * len(sentences)
         for sentence, modelled in zip(sentences, models, strict=True):
             reading, outside = interpret_all(sentence.text)
-            found = outcome(reading)
+            understood = understand(sentence.text, ())
+            found = outcome(understood)
             ways = {"": reading}
             if args.model:
                 alone = "goal by model" if modelled else "no goal by model"
@@ -145,7 +152,7 @@ def print_sentences(args: argparse.Namespace) -> None:
             if found in (args.show or ()):
                 print(f"{found} {path.stem}: {sentence.text}")
                 dumped = reading.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-                print(f"    {dumped}")
+                print(f"    {understood.question if found == QUESTION else dumped}")
                 if outside:
                     print(f"    outside: {' | '.join(outside)}")
     rows = [

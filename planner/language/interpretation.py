@@ -229,11 +229,10 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
     reader = _Reader(Source(text, tokens, default_lexicon()))
     asked = _Asked(instruction, ask)
     said = tuple(token.word for token in tokens if token.is_word)
-    for sort, texts in _FIXED.items():
-        if said in texts or (said[-1:] and said[-1] in _CLOSINGS and said[:-1] in texts):
-            things = asked.amount(sort)
-            goal = asked.goal_with(things) or (asked.completed(text) if things is None else None)
-            return Answer(sort, things, goal=goal)
+    if sort := fixed_answer(said):
+        things = asked.amount(sort)
+        goal = asked.goal_with(things) or (asked.completed(text) if things is None else None)
+        return Answer(sort, things, goal=goal)
     if count := NUMBERS.get(said[0]) if said[1:] in (("of", "them"), ("of", "those")) else None:
         things = asked.amount(AnswerSort.ANY, count)
         return Answer(AnswerSort.ANY, things, goal=asked.goal_with(things))
@@ -257,6 +256,12 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
     goal = whole if isinstance(whole, Goal) else asked.completed(text)
     goal = None if goal == interpret(instruction) else goal
     return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
+
+
+def fixed_answer(said: tuple[str, ...]) -> AnswerSort | None:
+    """Whether an answer is yes, no, any or all; None if it says more."""
+    closed = said[:-1] if said[-1:] and said[-1] in _CLOSINGS else said
+    return next((sort for sort, texts in _FIXED.items() if said in texts or closed in texts), None)
 
 
 def _option(said: tuple[str, ...]) -> int | None:

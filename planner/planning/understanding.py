@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from planner.language.goal_form import REQUESTS, Goal
 from planner.language.interpretation import AnswerSort, interpret, read_answer, suggestions
 from planner.language.lexicon import GENERIC_KINDS, Occasion, Relation, Spot
+from planner.language.likenesses import likeness
 from planner.language.reading import (
     AlreadyTrue,
     Ask,
@@ -139,11 +140,21 @@ class Ended:
 Understanding = Understood | Unclear | Ended
 
 
-def understand(text: str, exchanges: Sequence[Exchange]) -> Understanding:
-    """The goal of an instruction, what has to be asked first, or why nothing is done."""
+def understand(text: str, exchanges: Sequence[Exchange], *, guesses: bool = True) -> Understanding:
+    """The goal of an instruction, what has to be asked first, or why nothing is done.
+
+    `guesses`: whether it asks if something known is meant by an unknown word.
+    """
     answers = {exchange.question: exchange.answer for exchange in exchanges}
     for _ in range(MAX_ANSWERS):
         reading = interpret(text)
+        like = likeness(text) if guesses and isinstance(reading, NotUnderstood) else None
+        if like is not None:
+            if like.question not in answers:
+                return Unclear(like.question)
+            if meant := like.answered(answers[like.question] or ""):
+                text = meant
+                continue
         if isinstance(reading, Goal):
             return Understood(reading)
         if isinstance(reading, AlreadyTrue):

@@ -272,7 +272,7 @@ class Words:
 
     async def _read(self, exchanges: Sequence[Exchange]) -> Understanding:
         """What the text asks for, by rules or else by the model."""
-        found = understand(self._text, exchanges)
+        found = understand(self._text, exchanges, guesses=self._caller is None)
         if self._caller is None or not (isinstance(found, Ended) and found.is_unread):
             return found
         try:

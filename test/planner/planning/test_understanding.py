@@ -9,6 +9,7 @@ import pytest
 from chat_server import chat_server
 from planning_toys import ToyWorld, play
 
+from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.models.caller import Caller
 from planner.models.chat import Role
@@ -190,7 +191,7 @@ def test_without_an_answer_nothing_is_done_that_might_be_wrong(text: str) -> Non
         ("Turn the lamp on and keep it off.", InstructionCode.BAD_REQUEST, "contradicts"),
         ("Bring me minus three apples.", InstructionCode.BAD_REQUEST, '"minus three"'),
         ("Slice the lamp.", InstructionCode.BAD_REQUEST, "not possible"),
-        ("Put the vlask on the table.", InstructionCode.NO_GOAL, '"flask" for "vlask"'),
+        ("Vlask the cup to Jane.", InstructionCode.NO_GOAL, '"flask" for "vlask"'),
         ("Put the books that are on the shelf on the shelf.", InstructionCode.DONE, "already"),
     ],
 )
@@ -202,3 +203,57 @@ def test_what_cannot_be_done_ends_with_one_sentence(
     assert found.code is code
     assert says in found.text
     assert "\n" not in found.text
+
+
+@pytest.mark.parametrize(
+    ("text", "question", "answer", "plain"),
+    [
+        (
+            "Put 1 pear, 1 pudding and a lime in the fridge",
+            'Is "yogurt" meant by "pudding"?',
+            "yes",
+            "Put 1 pear, 1 yogurt and a lime in the fridge",
+        ),
+        (
+            "Bring the garden chair to the hall.",
+            'Is "chair" meant by "garden chair"?',
+            "Yes, please.",
+            "Bring the chair to the hall.",
+        ),
+        (
+            "Put the vlask on the shelf.",
+            'Is "flask" meant by "vlask"?',
+            "no, the jug",
+            "Put the jug on the shelf.",
+        ),
+        (
+            "Put the zorblax on the shelf.",
+            'What is meant by "zorblax"?',
+            "the remote control",
+            "Put the remote control on the shelf.",
+        ),
+    ],
+)
+def test_what_an_unknown_word_is_like_is_asked_once(
+    text: str, question: str, answer: str, plain: str
+) -> None:
+    assert understand(text, ()) == Unclear(question)
+    assert understand(text, (Exchange(question, answer),)) == Understood(read(plain))
+    silent = understand(text, (Exchange(question, None),))
+    denied = understand(text, (Exchange(question, "no"),))
+    assert isinstance(silent, Ended)
+    assert silent == denied
+    assert silent.code is InstructionCode.NO_GOAL
+
+
+@pytest.mark.parametrize(
+    "text", ["Zorblax the cup.", "Take the cup to Jane.", "Put the cup away, then vacuum."]
+)
+def test_no_thing_is_asked_about_where_a_deed_or_a_name_is_unknown(text: str) -> None:
+    assert isinstance(understand(text, ()), Ended)
+
+
+def read(text: str) -> Goal:
+    found = interpret(text)
+    assert isinstance(found, Goal)
+    return found

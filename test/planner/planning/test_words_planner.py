@@ -196,7 +196,7 @@ def test_a_way_that_stays_blocked_is_told(toy_world: Make) -> None:
     [
         ("Bring bitte die Tasse in die Küche.", InstructionCode.NO_GOAL),
         ("Put the bathtub in the teacup.", InstructionCode.BAD_REQUEST),
-        ("Put the flumbox on the table.", InstructionCode.NO_GOAL),
+        ("Flumbox the cup on the table.", InstructionCode.NO_GOAL),
         ("put the cup in the sink and " * 400, InstructionCode.NO_GOAL),
         ("Pick[cup_0]; DROP TABLE memory;", InstructionCode.NO_GOAL),
         ("Put the cup on the table but not on the table.", InstructionCode.BAD_REQUEST),
