@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase, Pronoun, Way, fresh
-from planner.language.english import LENGTHS, PREPOSITIONS, phrases
+from planner.language.english import LENGTHS, PREPOSITIONS, phrases, words
 from planner.language.lexicon import Amount, Part, Pick
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
@@ -46,6 +46,9 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
+_LINKING = words("is are 's was were lie lies stand stands sit sits has have")
+_HAVING = words("have has had just already always can will last usually may might")
+_ABOUT = words("lying standing around behind out sitting first")
 
 
 class Modified(Places):
@@ -98,8 +101,8 @@ class Modified(Places):
     def _apposition(self, at: int, noun: Noun) -> int:
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
-        for words, pick in (("on the left", Pick.LEFTMOST), ("on the right", Pick.RIGHTMOST)):
-            end = source.starts(at, words)
+        for side_words, pick in (("on the left", Pick.LEFTMOST), ("on the right", Pick.RIGHTMOST)):
+            end = source.starts(at, side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
             if end and not side:
                 noun.pick = pick
@@ -184,21 +187,7 @@ class Modified(Places):
                 return 0
             noun.states.append(state)
             return i + 2
-        if word not in (
-            "is",
-            "are",
-            "'s",
-            "was",
-            "were",
-            "lie",
-            "lies",
-            "stand",
-            "stands",
-            "sit",
-            "sits",
-            "has",
-            "have",
-        ):
+        if word not in _LINKING:
             return 0
         singular = word in ("is", "'s", "was", "lies", "stands", "sits", "has")
         if word in ("are", "were", "lie", "stand", "sit", "have") and noun.count == 1:
@@ -278,20 +267,7 @@ class Modified(Places):
         """Reads "(The phone) I left in the kitchen", "you can find on the shelf"."""
         source = self._source
         i = at
-        while source.word(i) in (
-            "have",
-            "has",
-            "had",
-            "just",
-            "already",
-            "always",
-            "can",
-            "will",
-            "last",
-            "usually",
-            "may",
-            "might",
-        ):
+        while source.word(i) in _HAVING:
             i += 1
         going_on = source.word(i) in ("was", "were", "am", "are") and (
             source.word(i + 1).endswith("ing") and source.word(i + 1) not in _POSITIONS
@@ -303,15 +279,7 @@ class Modified(Places):
         if source.word(i) not in _LEFT:
             return 0
         i += 1
-        while source.word(i) in (
-            "lying",
-            "standing",
-            "around",
-            "behind",
-            "out",
-            "sitting",
-            "first",
-        ):
+        while source.word(i) in _ABOUT:
             i += 1
         wheres, end = self.located(i)
         if wheres:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from planner.language.drafts import Noun, Phrase, Pronoun
-from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PREPOSITION_WORDS, THE
+from planner.language.english import (
+    NUMBERS,
+    PICK_WORDS,
+    PICKS,
+    PREPOSITION_WORDS,
+    THE,
+    phrases,
+    words,
+)
 from planner.language.lexicon import Amount, Part, Size, can_be
 from planner.language.nouns import Nouns, Quantity, describe, names_room
 from planner.language.reading import Source
@@ -15,33 +23,16 @@ _PRONOUNS = {
     "this": 1,
 }  # fmt: skip
 _PRONOUN_NUMBERS = {
-    tuple(phrase.split()): number
-    for phrase, number in (
-        ("all of them", 2),
-        ("both of them", 2),
-        ("each of them", 2),
-        ("all of it", 1),
-        ("all of these", 2),
-        ("all of those", 2),
-        ("the two of them", 2),
-        ("them all", 2),
-        ("it all", 0),
-        ("them both", 2),
-        ("the both of them", 2),
-        ("the latter", 0),
-        ("the former", 0),
-        ("every one of them", 2),
-        ("the whole thing", 1),
-        ("the whole lot", 2),
-        ("the lot", 2),
-        ("those two", 2),
-        ("these two", 2),
-        ("all of that", 0),
-        ("all these items", 2),
-        ("all these objects", 2),
-        ("these items", 2),
-        ("these objects", 2),
-    )
+    **dict.fromkeys(phrases("it all|the latter|the former|all of that"), 0),
+    **dict.fromkeys(phrases("all of it|the whole thing"), 1),
+    **dict.fromkeys(
+        phrases(
+            "all of them|both of them|each of them|all of these|all of those|the two of them"
+            "|them all|them both|the both of them|every one of them|the whole lot|the lot|those two"
+            "|these two|all these items|all these objects|these items|these objects"
+        ),
+        2,
+    ),
 }
 _PRONOUN_PHRASES = frozenset(_PRONOUN_NUMBERS)
 _ORDERED_PAIR = (("the", "latter"), ("the", "former"))
@@ -49,20 +40,7 @@ _EVERYTHING = {
     "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
     "whichever": Amount.ALL,
 }  # fmt: skip
-_OWNERS = frozenset(
-    {
-        "kids",
-        "children",
-        "guests",
-        "boys",
-        "girls",
-        "cats",
-        "dogs",
-        "babies",
-        "parents",
-        "neighbours",
-    }
-)
+_OWNERS = words("kids children guests boys girls cats dogs babies parents neighbours")
 # Neither people, whose things are just "the mug", nor known things.
 _ANIMALS = frozenset({"dog", "cat", "puppy", "kitten", "rabbit", "hamster", "parrot", "pet"})
 _CLAUSE_WORDS = frozenset({"i", "you", "we", "is", "are", "me", "he", "she"})
@@ -72,6 +50,7 @@ _COMPARED = {
     "smaller": Size.SMALL, "tinier": Size.SMALL, "bigger": Size.BIG, "larger": Size.BIG,
     "taller": Size.TALL,
 }  # fmt: skip
+_CLAUSAL = words("is are you i 's stands lies")
 
 
 class NounPhrases(Nouns):
@@ -144,15 +123,7 @@ class NounPhrases(Nouns):
         if word not in _EVERYTHING or source.starts(at, "whatever you do"):
             return None
         i = at + 1
-        if word in ("whatever", "whichever") and source.word(i) not in (
-            "is",
-            "are",
-            "you",
-            "i",
-            "'s",
-            "stands",
-            "lies",
-        ):
+        if word in ("whatever", "whichever") and source.word(i) not in _CLAUSAL:
             return None
         if word == "all" and source.word(i) not in ("that", "which"):
             return None

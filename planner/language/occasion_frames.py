@@ -29,6 +29,8 @@ _PERSONS = words(
     "boss son daughter brother sister grandma grandpa grandmother grandfather aunt uncle cousin "
     "colleague roommate flatmate partner girlfriend boyfriend him her you"
 )
+_MEALS = words("dinner breakfast lunch tea supper brunch tonight me us guests")
+_QUICK = words("quick good proper thorough little nice bit of fresh")
 
 
 class OccasionFrames(StateFrames):
@@ -69,18 +71,7 @@ class OccasionFrames(StateFrames):
                 i += source.word(i) == "us"
             elif named := self._named_people(i):
                 people, i = named
-            elif source.word(j) in (
-                "dinner",
-                "breakfast",
-                "lunch",
-                "tea",
-                "supper",
-                "brunch",
-                "tonight",
-                "me",
-                "us",
-                "guests",
-            ):
+            elif source.word(j) in _MEALS:
                 i = j + 1
             else:
                 break
@@ -147,17 +138,7 @@ class OccasionFrames(StateFrames):
         j = source.starts(end, "a", "another", "some")
         if not j or (isinstance(extra, Noun) and extra.start == end):
             return None
-        while source.word(j) in (
-            "quick",
-            "good",
-            "proper",
-            "thorough",
-            "little",
-            "nice",
-            "bit",
-            "of",
-            "fresh",
-        ):
+        while source.word(j) in _QUICK:
             j += 1
         word = source.word(j)
         if word in VAGUE_RESULTS and source.word(j + 1) in ("feel", "look", "touch", "vibe"):

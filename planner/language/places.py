@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS
+from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, words
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, goes_inside
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import STOPS, AskReason
@@ -108,6 +108,8 @@ TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
 BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
+_FITTING = words("better nice safe suitable good appropriate sensible dry")
+_STANDING = words("is are was were stands lies sits")
 
 
 class Places(NounPhrases):
@@ -183,16 +185,7 @@ class Places(NounPhrases):
             if source.longest(at + 1, PREPOSITION_WORDS) or source.longest(at, PREPOSITION_WORDS):
                 return self._preposition(at + 1) or self._preposition(at)
             end = at + 1
-            while source.word(end) in (
-                "better",
-                "nice",
-                "safe",
-                "suitable",
-                "good",
-                "appropriate",
-                "sensible",
-                "dry",
-            ):
+            while source.word(end) in _FITTING:
                 end += 1
             raise source.ask(AskReason.WHERE, at, end)
         return self._between(at) or self._preposition(at) or self._there(at)
@@ -212,15 +205,7 @@ class Places(NounPhrases):
         if source.word(i) not in ("where", "wherever"):
             return None
         found = self.phrase(i + 1)
-        if found is None or source.word(found[1]) not in (
-            "is",
-            "are",
-            "was",
-            "were",
-            "stands",
-            "lies",
-            "sits",
-        ):
+        if found is None or source.word(found[1]) not in _STANDING:
             return None
         anchor = PlaceWhere(found[0])
         end = found[1] + 1

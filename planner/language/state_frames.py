@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import LIQUIDS, VAGUE_RESULTS
+from planner.language.english import LIQUIDS, VAGUE_RESULTS, words
 from planner.language.lexicon import (
     Amount,
     Part,
@@ -20,6 +20,8 @@ from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""
+_OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
+_STRESS = words("all both nice nicely completely always again fully back really properly still")
 
 
 class StateFrames(Objects):
@@ -98,17 +100,7 @@ class StateFrames(Objects):
             "more",
             "a drop of", "a splash of", "my", "enough",
         ) or at  # fmt: skip
-        while source.word(i) in (
-            "fresh",
-            "cold",
-            "hot",
-            "warm",
-            "clean",
-            "tap",
-            "orange",
-            "apple",
-            "black",
-        ):
+        while source.word(i) in _OF_LIQUIDS:
             i += 1
         return (source.word(i), i + 1) if source.word(i) in LIQUIDS else None
 
@@ -162,20 +154,7 @@ class StateFrames(Objects):
         if not self._no_targets(parts):
             return None
         i = at
-        while source.word(i) in (
-            "all",
-            "both",
-            "nice",
-            "nicely",
-            "completely",
-            "always",
-            "again",
-            "fully",
-            "back",
-            "really",
-            "properly",
-            "still",
-        ) and (self._state_ahead(i + 1)):
+        while source.word(i) in _STRESS and (self._state_ahead(i + 1)):
             i += 1
         if (
             more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")

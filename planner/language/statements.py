@@ -25,7 +25,7 @@ from planner.language.clause_words import (
     WHERE_IT_IS,
 )
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words
+from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words, words
 from planner.language.frames import Frames
 from planner.language.lexicon import (
     Amount,
@@ -44,6 +44,10 @@ from planner.language.verbs import Form
 
 _MAY = MAY_BE | BINDING
 _SHALL = _MAY | STATING
+_STRESS = words("all both just really also still too now")
+_VERBAL = words("should must need needs go goes belong belongs are is have has")
+_STRESS_OF_STATES = words("all both also always currently still really either")
+_LEAVING = words("left leaving put forgot dropped leaves putting forgotten placed saw seen")
 
 
 class Statements(Frames):
@@ -116,29 +120,7 @@ class Statements(Frames):
             return None
         things = self.attach(parts)
         i = end
-        while source.word(i) in (
-            "all",
-            "both",
-            "just",
-            "really",
-            "also",
-            "still",
-            "too",
-            "now",
-        ) and source.word(i + 1) in (
-            "should",
-            "must",
-            "need",
-            "needs",
-            "go",
-            "goes",
-            "belong",
-            "belongs",
-            "are",
-            "is",
-            "have",
-            "has",
-        ):
+        while source.word(i) in _STRESS and source.word(i + 1) in _VERBAL:
             i += 1
         return self._predicate_of(i, things, at, wish=wish)
 
@@ -227,16 +209,7 @@ class Statements(Frames):
         negated = source.word(i) in ("not", "never")
         i += negated
         i = self.skip(i) if source.word(i) != "up" else i
-        while source.word(i) in (
-            "all",
-            "both",
-            "also",
-            "always",
-            "currently",
-            "still",
-            "really",
-            "either",
-        ):
+        while source.word(i) in _STRESS_OF_STATES:
             i += 1
         # "My keys must be somewhere in the bedroom" is a guess, not a request.
         guessed = source.word(i) == "somewhere" and source.word(i + 1) not in ("else", "different")
@@ -358,19 +331,7 @@ class Statements(Frames):
         if not subject:
             return None
         i = source.longest(subject, HAVE) or subject
-        if source.word(i) not in (
-            "left",
-            "leaving",
-            "put",
-            "forgot",
-            "dropped",
-            "leaves",
-            "putting",
-            "forgotten",
-            "placed",
-            "saw",
-            "seen",
-        ):
+        if source.word(i) not in _LEAVING:
             return None
         segments = self.objects(i + 1)
         if (
