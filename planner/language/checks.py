@@ -51,6 +51,9 @@ def check(source: Source, order: Order) -> None:
     _unused(source, order)
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
+        _untempered(source, do)
+        if do.heats and not any(do.heats in on.things for on in order.requests):
+            raise source.unknown(do.start, do.end)
         _for_another(source, do)
         brings = do.who is Actor.SPEAKER and "bring" in source.words[do.start : do.end]
         if brings and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
@@ -78,6 +81,14 @@ def _forbids(guard: Do, do: Do) -> bool:
         for one in guard.to
         for other in do.to
     )
+
+
+def _untempered(source: Source, do: Do) -> None:
+    """Refuses "slice the heated potato": only what is moved is made hot or cold first."""
+    for phrase in (*do.things, *(where.anchor for where in do.to)):
+        for noun in nouns_within(phrase):
+            if noun.heated is not None:
+                raise source.unknown(noun.start, noun.end)
 
 
 def _unused(source: Source, order: Order) -> None:
@@ -282,7 +293,7 @@ def _conservation_one_place(source: Source, requests: list[Do]) -> None:
 
 def _supported(do: Do) -> bool:
     """Whether a request says what a thing is in or on, and not only what it is next to."""
-    return any(where.relation not in BY_SIDE for where in do.to)
+    return not do.tempers and any(where.relation not in BY_SIDE for where in do.to)
 
 
 def _unexplained(source: Source, first: Do | None, again: Do) -> bool:
@@ -337,7 +348,7 @@ _HARMLESS = (
 )  # fmt: skip
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
 # Exclamations, unless what is done to somebody or something follows.
-_CALLS = phrases("cool|wait|wake up|listen|love|hurry")
+_CALLS = phrases("wait|wake up|listen|love|hurry")
 _CONDITIONAL = words("if unless provided")
 _RESTRICTING = words("other others remaining else rest")
 _DISTRIBUTIVE = words("each every")

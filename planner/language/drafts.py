@@ -52,7 +52,8 @@ class Noun:
     `kind` is empty for "one" and "ones", and for pronouns, until it is known what they stand for;
     `instead_of` is what is not meant and would not be without saying so; `clause` is where a
     relative clause says in which state it is; `in_turn` is set if it comes after what a list has
-    before it; `part_of` is what so many are taken of ("wash the cups and put two on the table").
+    before it; `heated` says whether it is to be hot or cold first; `part_of` is what so many are
+    taken of ("wash the cups and put two on the table").
     """
 
     kind: str
@@ -80,6 +81,7 @@ class Noun:
     vague: bool = False
     clause: tuple[int, int] | None = None
     in_turn: bool = False
+    heated: bool | None = None
 
     @property
     def described(self) -> bool:
@@ -166,6 +168,8 @@ class Do:
         complaint: it says that things are where they should not be.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
+        tempers: the place only makes things hot or cold.
+        heats: what is switched on with the things in it.
         spells_out: the request whose vague things ("some toys") these are.
     """
 
@@ -191,6 +195,8 @@ class Do:
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
     spells_out: Do | None = None
+    tempers: bool = False
+    heats: Noun | None = None
 
 
 def several(noun: Noun) -> bool:
@@ -252,6 +258,7 @@ def fresh_noun(noun: Noun) -> Noun:
         [fresh_noun(inner) for inner in noun.other_than] if noun.other_than else [],
         fresh_noun(noun.part_of) if noun.part_of else None,
         noun.elsewhere, noun.each, noun.bare, noun.vague, noun.clause, noun.in_turn,
+        noun.heated,
     )  # fmt: skip
 
 

@@ -67,6 +67,7 @@ EMPTY_ADJECTIVES = frozenset({
     "fresh", "leftover", "single", "different", "separate", "various", "existing", "current",
     "precious",
 })  # fmt: skip
+HEATED, COOLED = words("heated warmed microwaved reheated"), words("chilled cooled refrigerated")
 # Which thing they mean, only the person knows.
 PRIVATE_ADJECTIVES = frozenset({
     "favourite", "favorite", "best", "good", "usual", "correct", "proper", "appropriate", "special",

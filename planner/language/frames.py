@@ -286,4 +286,6 @@ _RULES: dict[Frame, _Rule] = {
     Frame.SWAP: Frames.swap,
     Frame.HANDLE: Frames.handle,
     Frame.VAGUE: Frames.vague,
+    Frame.HEAT: Frames.temper,
+    Frame.COOL: Frames.temper,
 }

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import THE
+from planner.language.english import THE, words
 from planner.language.lexicon import (
     Amount,
     Arrangement,
@@ -301,6 +302,21 @@ class MovingFrames(OccasionFrames):
         end = self._exceptions(end, found)
         return [Do(Act.MOVE, found, start, end, away, cleared=True)], end
 
+    def temper(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """HEAT, COOL: into the microwave or oven, which is switched on, or into the fridge."""
+        segments = self._segments(i, given)
+        if segments is None:
+            return None
+        parts, end = segments
+        inside: list[Noun] = []
+        for where in (last := parts[-1].wheres)[-1:]:
+            if isinstance(where.anchor, Noun) and where.anchor.kind in _TEMPERING[verb.frame]:
+                inside, parts[-1].wheres = [where.anchor], last[:-1]
+        if not self._no_targets(parts):
+            return None
+        do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, inside=inside)
+        return [do], end
+
     def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
         """Reads "empty the basket into the washing machine": what is in it goes there."""
         placed = self.placed(parts, static=False)
@@ -392,6 +408,22 @@ class MovingFrames(OccasionFrames):
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
         return self.load(_verb, start, i, given)
+
+
+_TEMPERING = {
+    Frame.HEAT: words("microwave oven stove"),
+    Frame.COOL: words("fridge refrigerator freezer"),
+}
+
+
+def tempered(
+    things: list[Phrase], start: int, end: int, *, hot: bool, inside: Sequence[Noun] = ()
+) -> Do:
+    """The request that makes things hot or cold: in the microwave or fridge if not said where."""
+    usual = Noun("microwave" if hot else "fridge", start, end, definite=True)
+    anchor = next(iter(inside), usual)
+    to = [Where(Relation.IN, anchor, Way.TO, start, end)]
+    return Do(Act.MOVE, things, start, end, to, tempers=True, heats=anchor if hot else None)
 
 
 def _join_beside(one: Segment, other: Segment) -> None:

@@ -8,9 +8,11 @@ from functools import lru_cache, partial
 
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
+    COOLED,
     EMPTY_ADJECTIVES,
     GENERIC,
     GENERIC_ONE,
+    HEATED,
     LIQUIDS,
     MASS,
     NO_AMOUNTS,
@@ -247,6 +249,9 @@ class Nouns(Quantities):
             if word in EMPTY_ADJECTIVES and self._noun_ahead(i + 1):
                 i += 1
                 continue
+            if word in HEATED | COOLED and self._noun_ahead(i + 1 + (source.word(i + 1) == "up")):
+                noun.heated, i = word in HEATED, i + 1 + (source.word(i + 1) == "up")
+                continue
             match = source.match(i)
             if match and match.length > 1 and word in _COLORS and self._noun_ahead(i + 1):
                 # "Red apple" is known as such.
@@ -292,7 +297,7 @@ class Nouns(Quantities):
         word = source.word(at)
         if word in ("one", "ones") or word in GENERIC or word in GENERIC_ONE:
             return True
-        if word in EMPTY_ADJECTIVES or word in PRIVATE_ADJECTIVES:
+        if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED:
             return self._noun_ahead(at + 1)
         if picked := source.longest(at, PICK_WORDS):
             return self._noun_ahead(picked)

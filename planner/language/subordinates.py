@@ -9,6 +9,7 @@ from planner.language.clause_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, S
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.gaps import Gaps
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
+from planner.language.moving_frames import tempered
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form
@@ -39,6 +40,17 @@ def in_turn(do: Do) -> list[Do]:
         parts.append(copy.copy(do))
         parts[-1].to = []
     return parts
+
+
+def tempered_before(do: Do) -> list[Do]:
+    """What makes things hot or cold first: "put a chilled apple on the table"."""
+    found: list[Do] = []
+    for thing in do.things if do.act is Act.MOVE else ():
+        if isinstance(thing, Noun) and thing.heated is not None:
+            found.append(tempered([thing], do.start, do.end, hot=thing.heated))
+            found[-1].who, found[-1].only_if, found[-1].unless = do.who, do.only_if, do.unless
+            thing.heated = None
+    return found
 
 
 class Subordinates(Gaps):
@@ -392,10 +404,19 @@ class Subordinates(Gaps):
             else:
                 then = self._then or do is self._force_then
                 then = then and do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION)
-                for number, part in enumerate(in_turn(do)):
-                    self.order.add(part, then=then or (number > 0 and at_once(part)))
+                before = tempered_before(do)
+                for number, part in enumerate([*before, *in_turn(do)]):
+                    later = number > 0 and (at_once(part) or bool(before))
+                    self.order.add(part, then=then or later)
+                    if part.heats is not None:
+                        on = copy.copy(part)
+                        on.act, on.things, on.to = Act.MAKE, [part.heats], []
+                        on.states, on.heats = ["powered on"], None
+                        self.order.add(on, then=True)
+                        then = True
             if do.act not in (Act.LEAVE, Act.NEVER, Act.MENTION):
-                self._then = False
+                # What was heated stays in the microwave until that has run.
+                self._then = do.heats is not None
             self._sentence.append(do)
         if dos:
             self._previous = dos

@@ -48,6 +48,8 @@ class Frame(StrEnum):
     HANDLE = "handle"
     VAGUE = "vague"
     CHECK = "check"
+    HEAT = "heat"
+    COOL = "cool"
 
 
 class Form(StrEnum):
@@ -128,6 +130,8 @@ _FRAMES: Mapping[Frame, str] = {
     "worry about",
     Frame.VAGUE: "sort|sort out|decorate|improve|rearrange|reorganize|reorganise|fix|fix up|"
     "freshen up|beautify|upgrade|repair",
+    Frame.HEAT: "heat|heat up|warm|warm up|reheat",
+    Frame.COOL: "cool|cool down|chill|refrigerate",
     Frame.CHECK: "let|tell|inform|report|say|check|forget|remember|mind|be",
 }  # fmt: skip
 _STATES: Mapping[str, str] = {

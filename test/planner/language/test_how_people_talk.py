@@ -28,6 +28,23 @@ SAME = [
     ("Serve two pears on a tray.", "Put two pears on a tray."),
     ("Put a rinsed peach in the drawer.", "Put a washed peach in the drawer."),
     ("Bring me the cuddly toy from the ottoman.", "Bring me the teddy from the footstool."),
+    # Hot and cold
+    (
+        "Chill a lime and put it on the desk.",
+        "Put a lime in the fridge, then put it on the desk.",
+    ),
+    (
+        "Put a chilled peach on the shelf.",
+        "Put a peach in the fridge, then put it on the shelf.",
+    ),
+    (
+        "Warm up the pie.",
+        "Put the pie in the microwave, then switch on the microwave.",
+    ),
+    (
+        "Heat a carrot in the oven, then bring it to me.",
+        "Put a carrot in the oven, then switch on the oven, then bring the carrot to me.",
+    ),
     # Asides and haste
     (
         "The tray is in the pantry, as far as I recall; bring it here.",
