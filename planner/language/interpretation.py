@@ -17,7 +17,7 @@ from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
 from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PRIVATE_ADJECTIVES, THE, phrases
 from planner.language.goal_form import Description, Form, Goal, Place
 from planner.language.lexicon import Actor, Amount, Relation, default_lexicon, includes
-from planner.language.noun_phrases import with_verbs
+from planner.language.noun_phrases import listed_first, sentences_apart, with_verbs
 from planner.language.nouns import describe
 from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import (
@@ -33,7 +33,7 @@ from planner.language.reading import (
     Token,
     tokens_of,
 )
-from planner.language.remarks import known, no_command, respelled
+from planner.language.remarks import known, no_command, rejoined, respelled
 from planner.language.repairs import repaired, without_hesitation
 from planner.language.text import Text
 
@@ -54,7 +54,14 @@ def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened, ()
-    tokens = tuple(_spelled(token) for token in raw)
+    tokens = listed_first(rejoined(tuple(_spelled(token) for token in raw)))
+    found = _found(text, tokens)
+    parted = sentences_apart(tokens) if isinstance(found[0], NotUnderstood) else tokens
+    again = _found(text, parted) if parted != tokens else found
+    return again if isinstance(again[0], Goal) else found
+
+
+def _found(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
     try:
         return _read(text, tokens)
     except Refused as refused:

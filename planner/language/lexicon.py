@@ -259,6 +259,10 @@ class Lexicon:
                 return found
         return None
 
+    def covers(self, words: tuple[str, ...]) -> bool:
+        """Whether words are one phrase."""
+        return words in self._matches
+
     def near(self, word: str) -> tuple[str, ...]:
         """Up to `MAX_NEAR` known words that are spelled similarly, the nearest first."""
         found = difflib.get_close_matches(word, self._vocabulary, MAX_NEAR, _MIN_SIMILARITY)

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from planner.language.drafts import Noun, Phrase, Pronoun
 from planner.language.english import (
+    ARTICLES,
+    GENERIC,
     NUMBERS,
     PICK_WORDS,
     PICKS,
@@ -14,9 +16,10 @@ from planner.language.english import (
     phrases,
     words,
 )
-from planner.language.lexicon import Amount, Part, Size, can_be
+from planner.language.lexicon import Amount, Part, Size, can_be, default_lexicon
 from planner.language.nouns import Nouns, Quantity, describe, names_room
-from planner.language.reading import Source
+from planner.language.reading import STOPS, Source, Token
+from planner.language.verbs import Form, verbs_at
 
 _PRONOUNS = {
     "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1,
@@ -287,3 +290,43 @@ def with_verbs(source: Source) -> Source:
         after = source.word(at + 1)
         tokens[at] = replace(token, word="has" if after in _HAS else "is")
     return Source(source.text, tokens, source.lexicon)
+
+
+def listed_first(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words with a list that is announced in place of its announcement.
+
+    "Put the following items on the desk: a pen and a book" is "put a pen and a book on the desk".
+    """
+    words = tuple(token.word for token in tokens)
+    at = next((k for k in range(len(words) - 2) if words[k : k + 2] == ("the", "following")), None)
+    if at is None or words.count(":") != 1:
+        return tokens
+    noun = next(
+        (k for k in (at + 2, at + 3) if words[k : k + 1] and words[k] in GENERIC | {"things"}), 0
+    )
+    colon = words.index(":")
+    if not noun or colon < noun:
+        return tokens
+    last = len(words) - (words[-1] in STOPS)
+    return (*tokens[:at], *tokens[colon + 1 : last], *tokens[noun + 1 : colon], *tokens[last:])
+
+
+def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words with a full stop before each command that follows a noun without one."""
+    words = tuple(token.word for token in tokens)
+    found: list[Token] = []
+    for at, token in enumerate(tokens):
+        commands = any(
+            Form.BASE in verb.forms and (after := words[at + verb.length : at + verb.length + 1])
+            and (after[0] in ARTICLES or after[0] in NUMBERS or (*after,) in PREPOSITION_WORDS)
+            for verb in verbs_at(words, at)
+        )  # fmt: skip
+        ends = any(
+            (match := default_lexicon().at(words, k)) is not None and k + match.length == at
+            and any(sense.part is Part.KIND for sense in match.senses)
+            for k in range(max(0, at - 3), at)
+        )  # fmt: skip
+        if commands and ends:
+            found.append(Token(".", token.start, token.start))
+        found.append(token)
+    return tuple(found)

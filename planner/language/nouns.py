@@ -225,6 +225,7 @@ class Quantities:
 
 _MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
+_HOT_OR_COLD = frozenset({"hot", "warm", "cold", "cool"})
 _AFTER_CAN = frozenset({"all", "also", "be", "both", "come", "go", "now", "stay"})
 
 
@@ -249,8 +250,11 @@ class Nouns(Quantities):
             if word in EMPTY_ADJECTIVES and self._noun_ahead(i + 1):
                 i += 1
                 continue
-            if word in HEATED | COOLED and self._noun_ahead(i + 1 + (source.word(i + 1) == "up")):
-                noun.heated, i = word in HEATED, i + 1 + (source.word(i + 1) == "up")
+            # "The hot pan" says which one.
+            tempered = word in HEATED | COOLED or (word in _HOT_OR_COLD and not determined)
+            if tempered and self._noun_ahead(i + 1 + (source.word(i + 1) == "up")):
+                noun.heated = word in HEATED or word in ("hot", "warm")
+                i += 1 + (source.word(i + 1) == "up")
                 continue
             match = source.match(i)
             if match and match.length > 1 and word in _COLORS and self._noun_ahead(i + 1):
@@ -297,7 +301,7 @@ class Nouns(Quantities):
         word = source.word(at)
         if word in ("one", "ones") or word in GENERIC or word in GENERIC_ONE:
             return True
-        if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED:
+        if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
         if picked := source.longest(at, PICK_WORDS):
             return self._noun_ahead(picked)

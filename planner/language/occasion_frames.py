@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
 from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, words
-from planner.language.lexicon import (
-    Occasion,
-)
+from planner.language.lexicon import Occasion, Relation
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
-from planner.language.state_frames import Dos, StateFrames
+from planner.language.state_frames import Dos, StateFrames, can
 from planner.language.verbs import Frame, Verb
 
 _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
@@ -163,6 +161,11 @@ class OccasionFrames(StateFrames):
         if given is not None:
             return None
         i += source.word(i) in ("me", "us")
+        bread = self.item(i)
+        if source.word(i) == "toast":
+            return self._make([Noun("bread slice", i, i + 1)], ["toasted"], start, i + 1)
+        if bread and isinstance(bread[0], Noun) and source.word(bread[1] - 1) == "toast":
+            return self._make([bread[0]], ["toasted"], start, bread[1])
         i = source.starts(
             i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of",
             "cups of", "a",
@@ -175,6 +178,12 @@ class OccasionFrames(StateFrames):
         j = end + (source.word(end) == ",")
         wheres, after = self.places(j)
         rooms = [w.anchor for w in wheres if isinstance(w.anchor, Noun) and is_room(w.anchor)]
+        vessels = [w.anchor for w in wheres if w.relation is Relation.IN and w.way is Way.STATIC]
+        if len(vessels) == 1 == len(wheres) and not rooms and drink is Occasion.MAKE_COFFEE:
+            # "Make coffee in a clean mug".
+            things = [anchor for anchor in vessels if isinstance(anchor, Noun)]
+            if things and can(things[0], "fillable"):
+                return self._make(list(things), ["filled with coffee"], start, after)
         if len(rooms) == len(wheres) == 1 and wheres[0].way is not Way.FROM:
             # "Coffee for three in the living room".
             return [self._prepare(drink, start, after, rooms[0], people)], after

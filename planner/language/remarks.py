@@ -226,6 +226,28 @@ def respelled(word: str) -> str:
     return found.pop() if len(found) == 1 else word
 
 
+def rejoined(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words with an unknown one joined to the next or cut in two, if a noun results.
+
+    "Lap top" is "laptop", and "lightswitch" is "light switch".
+    """
+    found: list[Token] = []
+    for token in tokens:
+        last = found[-1] if found else None
+        whole = f"{last.word}{token.word}" if last and last.is_word and token.is_word else ""
+        if last and whole and not (known(last.word) and known(token.word)) and _lexical(whole):
+            found[-1] = Token(whole, last.start, token.end)
+            continue
+        cut = 0
+        if token.is_word and token.word.isalpha() and not known(token.word):
+            parts = ((token.word[:k], token.word[k:]) for k in range(3, len(token.word) - 2))
+            cut = next((len(p[0]) for p in parts if default_lexicon().covers(p)), 0)
+        middle = token.start + cut
+        found += [Token(token.word[:cut], token.start, middle)] if cut else []
+        found.append(Token(token.word[cut:], middle, token.end))
+    return tuple(found)
+
+
 _SUBORDINATES = AFTER | BEFORE | IF | TO_DO | phrases("please")
 _SPEAKERS = words("i it we that this there nobody everybody everyone they he she my our")
 _WISHED = words("have get see be find know put take bring move go")

@@ -50,11 +50,15 @@ class StateFrames(Objects):
         if segments is None:
             return None
         parts, end = segments
+        inside: Where | None = None
         for part in parts:
             if state == "sliced":
                 # "Cut the bread into slices" says nothing more.
                 part.wheres = [where for where in part.wheres if not _is_slices(where)]
-            if part.wheres and state in ("cooked", "boiled", "toasted"):
+            if state == "cooked" and part is parts[-1] and _in_machine(part.wheres[-1:]):
+                # "Cook the egg in the microwave".
+                inside = part.wheres.pop()
+            elif part.wheres and state in ("cooked", "boiled", "toasted"):
                 # "In the pan" says where it is done or which one it is.
                 return None
         if not self._no_targets(parts):
@@ -64,7 +68,12 @@ class StateFrames(Objects):
             if self._source.word(end) == particle and state in ("clean", "sliced", "dusted"):
                 end += 1
                 break
-        return self._make(things, [state], start, end)
+        made = self._make(things, [state], start, end)
+        if inside is None:
+            return made
+        inside.way = Way.TO
+        first = Do(Act.MOVE, things, start, end, [inside], tempers=True)
+        return [first, *made[0]], made[1]
 
     def _make(self, things: list[Phrase], states: list[str], start: int, end: int) -> Dos:
         do = Do(Act.MAKE, things, start, end, states=states)
@@ -219,6 +228,12 @@ class StateFrames(Objects):
         return all(
             w.way is not Way.TO and not isinstance(w.anchor, Spot) for p in parts for w in p.wheres
         )
+
+
+def _in_machine(wheres: list[Where]) -> bool:
+    return any(
+        isinstance(w.anchor, Noun) and w.anchor.kind in ("microwave", "oven") for w in wheres
+    )
 
 
 def _is_slices(where: Where) -> bool:

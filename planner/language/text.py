@@ -100,6 +100,10 @@ class Text(Shares):
     def passed(self) -> frozenset[int]:
         """The positions of words that ask for nothing, or only say what is spoken of."""
         spans = [range(do.start, do.end) for do in (*self.order.mentions, *self.order.reasons)]
+        # Slicing takes a knife anyway.
+        spans += [range(t.start, t.end) for do in self.order.requests for t in do.tools
+                  if "sliced" in do.states and isinstance(t, Noun) and t.kind == "knife"
+                  and not t.described and not self.place(t.end)]  # fmt: skip
         for do in self.order.requests:
             for thing in do.things:
                 for out in thing.instead_of if isinstance(thing, Noun) else ():

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from planner.language.english import Words
+from planner.language.english import Words, words
 
 
 class Frame(StrEnum):
@@ -90,7 +90,7 @@ _FRAMES: Mapping[Frame, str] = {
     "hang|arrange|shove|slide|tuck|chuck|tip|throw|toss|pack|dump|park|insert|"
     "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
     "set out|lay out|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
-    "install|serve",
+    "install|serve|add",
     Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
     "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
     "take|return|send|march|run",
@@ -153,30 +153,16 @@ _STATES: Mapping[str, str] = {
 }  # fmt: skip
 _PARTICLES = frozenset({"up", "down", "over", "out", "back", "off", "away", "around", "on", "in"})
 _IRREGULAR: Mapping[str, tuple[str, ...]] = {
-    "put": ("put",), "set": ("set",), "lay": ("laid",), "stick": ("stuck",),
-    "hide": ("hidden", "hid"),
-    "stand": ("stood",), "hang": ("hung",), "slide": ("slid",), "throw": ("thrown", "threw"),
-    "send": ("sent",), "take": ("taken", "took"), "bring": ("brought",), "get": ("got", "gotten"),
-    "give": ("given", "gave"), "make": ("made",), "have": ("had",), "keep": ("kept",),
-    "find": ("found",), "go": ("gone", "went"), "come": ("come", "came"), "leave": ("left",),
-    "shut": ("shut",), "cut": ("cut",), "do": ("done", "did"), "see": ("seen", "saw"),
-    "tell": ("told",), "let": ("let",), "say": ("said",), "drive": ("driven", "drove"),
-    "forget": ("forgotten", "forgot"), "be": ("been", "was"), "run": ("run", "ran"),
-    "sit": ("sat",),
-    "show": ("shown", "showed"), "look": ("looked",), "clear": ("cleared",), "open": ("opened",),
-    "render": ("rendered",), "deliver": ("delivered",), "gather": ("gathered",),
-    "rest": ("rested",),
-    "pour": ("poured",), "load": ("loaded",), "boil": ("boiled",), "deposit": ("deposited",),
-    "clean": ("cleaned",), "fetch": ("fetched",), "position": ("positioned",),
-    "water": ("watered",),
-    "transfer": ("transferred",), "return": ("returned",), "collect": ("collected",),
-    "discard": ("discarded",), "lean": ("leaned", "leant"), "straighten": ("straightened",),
-    "alter": ("altered",), "bother": ("bothered",), "disturb": ("disturbed",), "cook": ("cooked",),
-    "drain": ("drained",), "insert": ("inserted",), "unload": ("unloaded",), "heap": ("heaped",),
-    "turn": ("turned",), "shift": ("shifted",), "brew": ("brewed",), "remove": ("removed",),
-    "remember": ("remembered",), "report": ("reported",), "declutter": ("decluttered",),
-    "power": ("powered",), "dust": ("dusted",), "roll": ("rolled",), "head": ("headed",),
-}  # fmt: skip
+    entry.partition(":")[0]: tuple(entry.partition(":")[2].split("/"))
+    for entry in words(
+        ": put:put set:set lay:laid stick:stuck hide:hidden/hid stand:stood hang:hung slide:slid "
+        "throw:thrown/threw send:sent take:taken/took bring:brought get:got/gotten give:given/gave "
+        "make:made have:had keep:kept find:found go:gone/went come:come/came leave:left shut:shut "
+        "cut:cut do:done/did see:seen/saw tell:told let:let say:said drive:driven/drove "
+        "forget:forgotten/forgot be:been/was run:run/ran sit:sat show:shown/showed open:opened "
+        "lean:leaned/leant"
+    )
+}
 _VOWELS = frozenset("aeiou")
 # Longer verbs are only words of the vocabulary.
 _MAX_WORDS = 3

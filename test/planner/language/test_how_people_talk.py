@@ -45,6 +45,24 @@ SAME = [
         "Heat a carrot in the oven, then bring it to me.",
         "Put a carrot in the oven, then switch on the oven, then bring the carrot to me.",
     ),
+    ("Place cold bread on the desk.", "Place a chilled bread on the desk."),
+    ("Cook the salmon in the oven.", "Put the salmon in the oven, then cook it."),
+    # Occasions, tools and lists
+    ("Make two slices of toast.", "Toast two slices of bread."),
+    ("Make coffee in a clean cup.", "Fill a clean cup with coffee."),
+    ("Slice the cucumber with a knife.", "Slice the cucumber."),
+    (
+        "Put the following things on the bed: a hat, a scarf and two books.",
+        "Put a hat, a scarf and two books on the bed.",
+    ),
+    (
+        "open the oven put the pie in the oven close the oven turn on the oven",
+        "Open the oven. Put the pie in the oven. Close the oven. Turn on the oven.",
+    ),
+    (
+        "Close the lap top and turn on the lightswitch.",
+        "Close the laptop and turn on the light switch.",
+    ),
     # Asides and haste
     (
         "The tray is in the pantry, as far as I recall; bring it here.",
