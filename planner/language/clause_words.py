@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.english import phrases, products, words
+from planner.language.english import phrases, products, table, words
 
 TO_DO = (
     products("would|will|can|could", "somebody|someone|anybody|anyone", "please|kindly|", "")
@@ -77,44 +77,9 @@ TO_DO = (
         "|your next task is to",
         "",
     )
-    | phrases(
-        """
-    go and | go | somebody needs to | someone needs to | someone should | somebody should | it is
-    your turn to | could you | can you | would you | will you | could you possibly | i would like
-    you to | i want you to | i need you to | i would love you to | i would love for you to | would
-    you be so kind as to | would you be kind enough to | be so kind as to | be a dear and | be a
-    darling and | be an angel and | be kind enough to | do me a favour and | do me a favor and |
-    would you do me a favour and | could you do me a favor and | do not forget to | remember to |
-    do remember to | make sure to | be sure to | make sure you | make sure that you | make certain
-    to | feel free to | it is time to | try to | go ahead and | let us | why do not you | you
-    should | you must | you can | you could | you may | you have to | you need to | you might want
-    to | you are to | you had better | help me to | help me | i ask you to | may i ask you to | i
-    would ask you to | i would appreciate it if you could | i would be grateful if you could | i
-    would be happy if you could | it would be great if you could | it would be nice if you could |
-    it would be lovely if you could | it would be good if you could | i wonder if you could | i was
-    wondering if you could | i was hoping you could | i was wondering whether you could | would it
-    be possible to | is it possible to | would it be possible for you to | could i ask you to | can
-    i ask you to | please see that you | do you think you could | you will need to | your job is to
-    | your task is to | the task is to | we need to | we have to | we should | we must | would you
-    please | would you kindly | do | i need to have you | to | might you | if you could | be sure
-    that you | you are going to | i would be glad if you could | it would be wonderful if you could
-    | it would help if you could | would you be able to | are you able to | your turn to | could i
-    get you to | can i get you to | time to | you would better | be good and | i expect you to |
-    see that you | you ought to | i would prefer you to | be a good robot and | be a love and
-    """
-    )
+    | phrases(table("to do"))
 )
-DOING = phrases(
-    "would you mind|do you mind|mind|fancy|care for|any chance of|any chance of you"
-    "|would you object to you|do you fancy|do you feel like|feel like|what do you say to"
-    "|i could use your help|i need your help|i need help|i need a hand|help me with|give me a hand"
-    "|lend me a hand|can i get your help|do you mind maybe|try|would you consider"
-    "|is there any chance of you|is there any chance of|thanks for|finish up by|finish up"
-    "|carry on by|continue|move on to|go on to|next up is|i would be glad of you|start by|begin by"
-    "|begin with|start with|how about|what about|i would appreciate you|would you object to"
-    "|i would not mind you|start off by|take care of|see about|get on with|finish by|finish off by"
-    "|end by|continue by"
-)
+DOING = phrases(table("doing"))
 SHALL_BE = (
     products(
         "make sure|see to it|ensure|check|double check|be sure|make certain|please make sure",
@@ -141,49 +106,12 @@ SHALL_BE = (
         "check|double check|make sure|make certain|see to it|see",
         "that|",
     )
-    | phrases(
-        """
-    it would be lovely to have | it would be wonderful to have | it would be good if | make sure
-    that | make sure | make certain | see to it that | see that | ensure that | ensure | make
-    certain that | check that | be sure that | i want | i would like | i would love | i need | i
-    would prefer | i would rather have | it would be great if | it would be nice if | it would be
-    lovely if | it would be good if | i would be happy if | it would be wonderful if | i would
-    appreciate it if | i would be grateful if | i wish | let us have | it is important that |
-    please have | let |
-    i would like it if | i want to have | i would like to have | we need | we want | i prefer | i
-    would love to have | it would be nice to have | it would be great to have | it would be good to
-    have | i want to see | i would like to see | what i want is | what i need is | all i want is |
-    i am after | could i please have | can i please have | may i please have | could i have | can i
-    have | may i have | could i get | can i get | could we have | can we have | could | can | might
-    i have | i could use | i could do with | i fancy | there should be | there must be | there
-    needs to be | there has to be | i expect | we would like | there have to be | i am going to
-    need | i will need | i require | it would please me if | it would be helpful if | it would be
-    best if | we will need |
-    we are going to need | would it be possible to have | there ought to be | make it so that
-    | i will have | i will take | i would like to get | there need to be
-    """
-    )
+    | phrases(table("shall be"))
 )
 TO_ME = products(
     "i|we", "do|really|still|also|just|badly|", "need|want|would like|would love", "to have|"
-) | phrases(
-    """
-    could i please have | can i please have | may i please have | i want | i would like | i would
-    love | i need | could i have | can i have | may i have | could i get | can i get | i could use
-    | i could do with | i fancy | might i have | i am after | i would like to have | i will need |
-    i will have | i will take | i want to have | we need | i would like to get | i am going to need
-    | we would like | could we have | can we have | what i need is | i require
-    """
-)
-MODALS = phrases(
-    "could use|can use|could do with|can do with|should be|must be|shall be|can be|may be|could be"
-    "|ought to be|has to be|have to be|needs to be|need to be|is to be|are to be|wants to be"
-    "|want to be|should all be|must all be|should both be|should get|to be|should also be"
-    "|would be better|would better be|is supposed to be|are supposed to be|should always be|needs"
-    "|need|had better be|be|must always be|were|was|should now be|are|is|will be|would be|gets|get"
-    "|has been|have been|should have been|are all|is all|must both be|should really be"
-    "|should be all|can all be|may all be|would like to be|would|must get|need to get|needs to get"
-)
+) | phrases(table("to me"))
+MODALS = phrases(table("modals"))
 STATING = phrases("are|is|was|were|are all|is all|has been|have been")
 GOES = phrases(
     "go|goes|belong|belongs|come|comes|lie|stand|stay|sit|hang|remain|live|lives|end up|ends up"
@@ -205,14 +133,7 @@ SPEAKER = phrases(
 )
 SPEAKER_DOING = phrases("i am | i will be")
 SPEAKER_DID = phrases("i have | i had")
-NOT = phrases(
-    "please do not|do not you dare|do not ever|do not|never ever|never|you must not|you should not"
-    "|you may not|must not|you are not allowed to|you are not to|you cannot|make sure not to"
-    "|be careful not to|make sure you do not|make sure that you do not|try not to|you better not"
-    "|i do not want you to|be sure not to|take care not to|on no account|under no circumstances"
-    "|not to|i would rather you did not|you should never|you must never|you can not|just do not"
-    "|whatever you do do not"
-)
+NOT = phrases(table("not"))
 NOT_DOING = phrases("without|avoid|refrain from|stop short of|instead of")
 NEEDS = phrases("need | needs | could do with | can do with | could use | can use")
 NONE = phrases("none of | neither of | neither | no | not one of | not a single one of")
@@ -224,26 +145,14 @@ PRESUMED = phrases("should be|must be|ought to be|should all be|should still be"
 """They wish for a state of things, or suppose it."""
 WEAK_WISHES = phrases("can | could | let")
 MODALS |= phrases("can all be|can now be|can also be|may now be|is meant to be|are meant to be")
-BINDING = MODALS - phrases(
-    """
-    were | was | are | is | will be | would be | has been | have been | are all | is all | be | to
-    be | gets | get | would | should have been
-    """
-)
+BINDING = MODALS - phrases(table("binding"))
 """Those that say how something should be, not how it is."""
 ROBOT_DID = phrases("have | had")
 ROBOT_DOING = phrases(
     "are|are done|are finished|have finished|finish|finished|are done with|are finished with"
 )
 ROBOT_DOES = phrases("will | would")
-EXISTING = phrases(
-    "where did i leave|where did i put|have you seen|did you see|there is|there are|there is still"
-    "|there are still|you see|do you see|you know|there are some|there might be|there may be"
-    "|i can see|i see|i believe there is|i have|i think there is|i think there are"
-    "|i believe there are|there seems to be|we have|i noticed|i have noticed|you will find"
-    "|there seem to be|i have found|there was|there were|do you remember|you remember|remember|see"
-    "|where is|where are"
-)
+EXISTING = phrases(table("existing"))
 POINTING = phrases(
     "you see|do you see|see|you know|do you know|you remember|do you remember|remember"
 )
@@ -315,12 +224,7 @@ DONE = phrases(
 )
 DONE_WORDS = words("in done there finished ready gone complete over inside through out away up")
 QUESTIONS = words("where what who why how which is are was were do does did has have whose am when")
-ALSO = phrases(
-    "as does|as do|the same goes for|same goes for|the same for|same for|so does|so do|and so do"
-    "|and so does|same thing for|ditto for|likewise|likewise for|the same thing for|the same with"
-    "|same with|the same applies to|do the same with|do the same for|do the same to"
-    "|do likewise with|and then also"
-)
+ALSO = phrases(table("also"))
 TOO = phrases("too|as well|also|likewise|please")
 CHAT_STARTS = words(
     "i it we he she they my tonight today there everyone everybody dinner breakfast lunch this that"

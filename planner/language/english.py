@@ -4,11 +4,28 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from functools import cache
 
 from planner.language.drafts import Way
 from planner.language.lexicon import Pick, Relation
+from planner.world.files import FileModel, read_model
+from planner.world.share import config_dir
 
 Words = tuple[str, ...]
+
+
+class _Tables(FileModel):
+    tables: dict[str, str]
+
+
+@cache
+def _tables() -> dict[str, str]:
+    return read_model(config_dir() / "phrases.yaml", _Tables).tables
+
+
+def table(name: str) -> str:
+    """The words or phrases of a name in `config/phrases.yaml`."""
+    return _tables()[name]
 
 
 def phrases(text: str) -> frozenset[Words]:
@@ -137,58 +154,9 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
 PREPOSITION_WORDS = frozenset(PREPOSITIONS)
 PICK_WORDS = frozenset(PICKS)
 
-PEOPLE = words(
-    "mother father mom mum dad parents guests guest kids children child kid wife husband "
-    "neighbour neighbours neighbor neighbors visitor visitors friend friends boss family son "
-    "daughter brother sister grandma grandpa grandmother grandfather baby dog cat aunt uncle "
-    "cousin cousins colleague colleagues company roommate roommates flatmate partner "
-    "girlfriend boyfriend grandparents grandchildren nephew niece"
-)
+PEOPLE = words(table("people"))
 FOR_SOMEBODY = products("for", "my|our|the|her|his|your|", "|".join(PEOPLE))
-FILLERS = FOR_SOMEBODY | phrases(
-    "please|hurry|hurry up|be quick"
-    "|kindly|just|now|right now|right away|straight away|immediately|quickly|quick"
-    "|for me|for us"
-    "|ok|hey|hi|hello|hey robot|robot|hi robot|ok robot|dear robot|thanks|thank you"
-    "|thank you very much"
-    "|thank you so much|thanks a lot|many thanks|cheers|well|oh|um|uh|so|actually|also|too|as well"
-    "|again|already|maybe|perhaps|if you can|if you could|if possible|if you do not mind"
-    "|if you like"
-    "|if you would|if you please|if it is not too much trouble|if you have time|if you get a chance"
-    "|if you have a minute|if you have a moment|if you would be so kind|would you|will you"
-    "|can you|could you"
-    "|when you have a minute|when you have a moment|when you have time|when you get a chance"
-    "|in a minute|if it is no bother|if it is no trouble|if that is ok|if it is ok|if you are free"
-    "|if you are not busy|when you are free|when you are ready|if it is all right"
-    "|if you would not mind|would you mind ?|in any order|earlier|by tonight"
-    "|would you be so kind|when you have got a minute|when you have got time"
-    "|when you get a minute|as soon as possible|asap|carefully|gently|neatly|all right"
-    "|alternatively"
-    "|today|tonight|this morning|this evening|this afternoon|from now on|at once"
-    "|in the meantime|though"
-    "|instead|right|always|simply|really|love|mate|buddy|dear|darling|my friend"
-    "|properly|nicely|safely"
-    "|be careful|there you go|good morning|good evening|good afternoon|excuse me|sorry"
-    "|while you are at it"
-    "|while you are there|on your way|for the time being|for now|once more|one more time"
-    "|at last|somehow"
-    "|by the way|listen|yes|yeah|whatever you do|after all|of course|better|still|slowly"
-    "|to be honest|honestly|i think|i guess|i believe|i suppose|kind of|sort of|will not you"
-    "|in the end"
-    "|for a second|for a moment|a bit|a little|a moment|sometime|soon|at some point"
-    "|later today|go ahead"
-    "|for easy access"
-    "|in a row|up|down|over|around|there|let me know|report back"
-    "|let me know when you are done|tell me when you are done|let me know where it is"
-    "|tell me where it is|let me know where they are|tell me where they are|in total"
-    "|altogether|at the moment|currently|at your earliest convenience|at your convenience"
-    "|at your leisure|lol|haha|wow|hmm|yay|oops|ugh|cool|phew|ah"
-    "|basically|change of plan|change of plans|pretty please|young man|honey|sweetie"
-    "|sweetheart|my dear|a sec|for a sec|one sec|a second|like i said|when we go to bed"
-    "|when i go to bed|when i get home|when we get home|when i come home|when i am back"
-    "|before i get home|by the time i get home|myself|by myself|hang on|wait|nothing else"
-    "|simultaneously|at the latest"
-)
+FILLERS = FOR_SOMEBODY | phrases(table("fillers"))
 """Phrases between clauses that change nothing."""
 CHOICE = (
     products(
@@ -213,12 +181,7 @@ CHOICE = (
         "",
         "like|want|prefer|fancy|choose|wish|please",
     )
-    | phrases(
-        "your choice|up to you|it is up to you|you choose|you decide|you pick|no preference"
-        "|dealer s choice|take your pick|i have no preference|whichever ,|makes no difference"
-        "|it makes no difference|does not matter|no matter which|no matter which one"
-        "|either way|doesnt matter|dont care|i trust you|as you like|as you wish"
-    )
+    | phrases(table("choice"))
 )
 """That any of several will do says no more than "a" does."""
 LENGTHS = products(
@@ -237,58 +200,7 @@ _TIMES = products(
     "|afternoon|night",
 )
 """When, as far as nobody can measure it."""
-INTERJECTIONS = phrases(
-    "thanks ever so much|in that order|in this order|in that order please|everything else can wait"
-    "|the rest can wait|all else can wait|if it is all the same to you|if it is all the same"
-    "|let us split the work|let us share the work"
-    "|let us divide the work|here is the plan|here is what we do|here is what i need"
-    "|here is what i want you to do|here is what you do|this is what i need|the plan is|two things"
-    "|three things|a few things|a couple of things|here is the list|here is your list|to do list"
-    "|like ,|shall we|do not ask me why|do not ask why|do not ask|for some reason|god knows why"
-    "|who knows why|believe it or not|bloody|damn it|dammit|for goodness sake|for heaven s sake"
-    "|for god s sake|for crying out loud"
-    "|for pity s sake|goodness|gosh|oh dear|oh my|oh my god|my goodness|good grief|jeez|yikes"
-    "|whoops"
-    "|whoa|woah|listen up|attention|attention please|here we go|right then|okay then|ok then"
-    "|now then|all right then|so yeah|yeah so|see here|you know|you know what|guess what|dude"
-    "|man|bro|pal|chief|boss|friend|sir|madam|good boy|good robot|hiya|howdy|yo|hey there"
-    "|hello there|hi there|greetings|robbie|robo|bot|sorry to bother you|sorry to bother you again"
-    "|sorry to disturb you|sorry to trouble you|if i may|real quick|real quickly|quick one|quickly"
-    "|one thing|one more thing|just one thing|one last thing|one other thing|another thing"
-    "|literally|ideally|preferably|hopefully|apparently|obviously|clearly|frankly|seriously"
-    "|anyway|anyways|anyhow|that is all|that is it|that will be all|that would be all"
-    "|and that is it"
-    "|that is everything|ta|much appreciated|appreciate it|i appreciate it|would be appreciated"
-    "|bless you|you are a star|you are the best|you are a lifesaver|you are an angel|good job"
-    "|well done|are you ready|are you there|you there|are you listening|wake up|come on"
-    "|chop chop|quick quick|hurry hurry|asap please|pronto|stat|if you do not mind me asking"
-    "|when you get round to it|whenever you get round to it|whenever you get around to it"
-    "|when you get around to it|whenever you have time|whenever you have a minute"
-    "|whenever you have a moment|whenever you get a chance|whenever you can|when you can"
-    "|whenever you are ready|whenever you are free|whenever it suits you|whenever suits you"
-    "|whenever you like|whenever|when you are done with that|when it suits you|at some stage"
-    "|no rush|no hurry|no rush though|there is no rush|there is no hurry|take your time"
-    "|in your own time"
-    "|if it is not too much bother|if it is not a bother|if that is all right|if that is okay"
-    "|if that is possible|if it is possible|if it is at all possible|if at all possible"
-    "|if you get the chance|if you have the time|if you have got a minute|if you have got time"
-    "|if you find the time|if you get time|if you have got a moment|if you have a sec"
-    "|if you have a second"
-    "|when you have a sec|when you have a second|when you get a sec|when you get a second"
-    "|when you have got a moment|when you have got a sec|if you are able to|if you are able"
-    "|if you are around|if you are up for it|if it helps|as usual|as always|as ever|like always"
-    "|like usual|as i said|as mentioned|as discussed|as promised|as we discussed|as agreed"
-    "|for a change|for once|for me please|for us please|if you want|if you wish|if need be"
-    "|if necessary|where necessary|if needed|as needed|as quickly as you can|as fast as you can"
-    "|as soon as you can|quick as you can|as quickly as possible|as fast as possible"
-    "|right this minute"
-    "|this instant|right this second|this minute|this second|tout suite|in one go|in one trip"
-    "|in a single trip|one at a time|one by one|with care|very carefully|really carefully"
-    "|careful with it|careful|be careful with it|watch out|mind your step|mind the step"
-    "|without spilling"
-    "|without breaking anything|without dropping it|without dropping them|without making a mess"
-    "|without making noise|without waking anyone|without waking the baby|quietly|silently"
-)
+INTERJECTIONS = phrases(table("interjections"))
 INTERJECTIONS |= products(
     "when|whenever|if",
     "you",
@@ -322,40 +234,8 @@ _ANYWHERE = phrases(
 FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
-THEN = phrases(
-    "then|after that|after this|after all this|after all that|after all of this"
-    "|afterwards|afterward|next|finally|lastly|last|subsequently"
-    "|later|later on"
-    "|after which|only then|once done|once that is done|once this is done|when that is done"
-    "|when done"
-    "|when you have done that|once you have done that|when you are done|once you are done"
-    "|after you are done"
-    "|when you have finished|once you have finished|when you are finished|after doing so"
-    "|after doing that"
-    "|when this is done|at the very end|at the end|in the end|to finish|to finish off|last of all"
-    "|last but not least|thereafter|second|secondly|third|thirdly|fourth|fourthly|fifth|followed by"
-    "|once that has been done|after you have done that|as a last step|as the last step"
-    "|from there|step two"
-    "|step three|step 2|step 3|number two|number three|when finished|once finished"
-    "|only after that|and then"
-    "|only then may|once you have done so|when you have done so|then once you are done"
-    "|once it is done|when it is done|once they are done|last thing|second of all|to end with"
-    "|as a final step|the second is to|the second thing is to|the second thing to do is"
-    "|the next thing to do is|the next step is to|the last thing to do is|the last step is to"
-    "|the second step is to|the third step is to|the next thing is to|the last thing is to"
-    "|the third is to|the last is to|when you have done all that|when you have done all of that"
-    "|once you have done all that|when all that is done|once all that is done"
-    "|when all of that is done|once all of that is done|as soon as that is done"
-)
-FIRST = phrases(
-    "first|firstly|first of all|first things first|to begin with|before anything else"
-    "|before you do anything"
-    "|to start with|to start|for starters|step one|step 1|number one|at first|initially"
-    "|before all else"
-    "|before you do anything else|start with|the first thing to do is|the first thing to do is to"
-    "|the first thing you should do is|the first step is to|the first is to|first thing"
-    "|the first thing is to|your first job is to|your first task is to"
-)
+THEN = phrases(table("then"))
+FIRST = phrases(table("first"))
 BEFORE_THAT = phrases(
     "before that|but first|beforehand|but before that|before this|before doing so"
 )
@@ -377,12 +257,7 @@ MEANWHILE = phrases(
 
 # The words of clauses that only say what is going on.
 
-OPENERS = phrases(
-    "since|because|as|cause|cos|coz|now that|given that|seeing as|seeing that|considering|and|but"
-    "|though|although|even though|just so you know|fyi|apparently|by the way|it looks like"
-    "|it seems|it seems like|looks like|seems like|turns out|it turns out|that is because"
-    "|that is why|the reason is|the thing is|the problem is|i think|i am afraid|i am afraid that"
-)
+OPENERS = phrases(table("openers"))
 PRONOUNS = words(
     "i we it they he she this that there everybody everyone nobody somebody someone anybody "
     "something nothing who these those"
@@ -391,29 +266,13 @@ ARTICLES = words("the my our his her their a an your one another some all both e
 AUXILIARIES = words(
     "is are was were am has have had will can could would do does did might may been"
 )
-PAST = words(
-    "fell left broke hit went came got ran spilled spilt made took lost saw said woke slept "
-    "hurt burnt cut bit ate drank forgot felt heard kept found bought threw stood let began "
-    "flew knocked put gave tore wore shut quit beat read set told taught caught swept drove "
-    "sat rang blew froze grew knew shook spoke stole sold sent built chose rode rose sank "
-    "sang shot slid spread stuck swam wet won wrote dropped"
-)
+PAST = words(table("past"))
 # They ask, choose or limit, so that a clause with them is not a mere circumstance.
 BINDING = words(
     "should must ought shall needs belongs belong please you your yours except only unless instead "
     "one ones other others rest same both each either neither which whichever never until till "
     "before after then first without else better best rather when once while if whenever"
 )
-WANTING = phrases(
-    "as soon as|i want|i would like|i need|we need|we want|we would like|i would love"
-    "|i would prefer|i prefer"
-    "|i have to have|has to|have to be|need to be|is to|are to|goes in|goes on|go in|go on|goes to"
-    "|supposed to|can go|can stay|may go|may stay|can have|let us"
-)
+WANTING = phrases(table("wanting"))
 AIM = words("hear watch sleep sit relax cook eat read work see study play rest nap leave bake")
-HARMLESS_KINDS = words(
-    "can thing light play room time game meal dessert work dinner lunch breakfast food cold "
-    "water day "
-    "dog cat baby sun rain movie film news music party meeting class house home hand hands back "
-    "feet head door window phone call bus train car school night morning"
-)
+HARMLESS_KINDS = words(table("harmless kinds"))

@@ -36,7 +36,7 @@ from planner.language.clause_words import (
     TO_ME,
 )
 from planner.language.drafts import Act, Do, Noun, Way, Where
-from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, words
+from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, table, words
 from planner.language.lexicon import Part, Relation, default_lexicon, plural_of
 from planner.language.places import is_room
 from planner.language.reading import (
@@ -73,16 +73,7 @@ _CODE = re.compile(
     r"|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)",
     re.IGNORECASE,
 )
-_FOREIGN = english.words(
-    "der die das und bitte den dem ein eine einen ist nicht auf mit ich bring du le la les une "
-    "des et dans sur s'il vous "
-    "plaît plait je est moi mets mettez donne el los las un una en por favor con que pon poner "
-    "puedes il lo gli nel nella "
-    "sul per di del della metti prendi portami de het een op naar zet graag alsjeblieft os na "
-    "mesa cozinha coloque ponha "
-    "og det til på och att jag skål proszę na stół weź räum stell leg räume schalte mach licht "
-    "tisch"
-)
+_FOREIGN = english.words(table("foreign"))
 _STOP = english.products(
     "please|now|robot|hey|",
     "stop|halt|freeze|wait|pause|hold on|stop it|stop that|abort|cancel|"
@@ -98,31 +89,7 @@ _BESIDE_STOP = english.words(
 _ENGLISH = english.words(
     "the a an my and to on in it is of for with them you i from all that please put"
 )
-_OTHER_WORDS = english.words(
-    "me us him her i you he she we they it the a an and or but not no nor to of for with as if "
-    "when while before after "
-    "until once unless because since so than too very is are was were be been being am do does "
-    "did done has have had "
-    "having will would shall should can could may might must ought need needs want wants like "
-    "love let any every each both "
-    "all some few several many much more most less least other another same such what which "
-    "who whom whose where why how "
-    "there here then now again still just also only even ever never always first second third "
-    "last next later soon yes "
-    "prior own side place way time sure see get got hungry thirsty tired cold hot dark late "
-    "early ready going gone nice "
-    "thing whatever whichever everybody everyone somebody nobody people house home room rooms "
-    "else goes go come comes "
-    "today tonight tomorrow yesterday morning evening afternoon night minute moment hand hands "
-    "one ones couple pair "
-    "dozen half single least most either neither except excluding apart without instead "
-    "already currently rest "
-    "former latter others mine ours yours fewer maximum minimum precisely part plenty plus safe "
-    "splash stays thorough thousand warm wherever fully completely requires dry brunch "
-    "oclock "
-    "everything anything something nothing whoever ones "
-    "up down over out off away back around along together"
-)
+_OTHER_WORDS = english.words(table("other words"))
 
 
 def no_command(text: str, tokens: tuple[Token, ...]) -> Reading | None:
