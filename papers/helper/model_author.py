@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import Protocol, TypeVar
 from weakref import finalize
 
 from papers.helper.author import FailedStatement
@@ -45,11 +45,8 @@ from planner.planning.planner_model import (
     task_digest,
 )
 from planner.world.belief import BeliefNode
+from planner.world.embedding import load_encoder
 from planner.world.vocabulary import EntityKind
-
-if TYPE_CHECKING:
-    from planner.world.embedding import Embedder
-
 
 # Asks the model for one role; replies that cannot be read are asked for again (HELPER-D42).
 
@@ -224,16 +221,8 @@ def open_memory(path: str, encoder: str, *, fixed: bool = False) -> ProgramMemor
         FileError: for a file that is not a program memory.
         PlannerError: for a folder that is not an encoder.
     """
-    embedder = _encoder(Path(encoder)) if encoder else None
+    embedder = load_encoder(Path(encoder)) if encoder else None
     return ProgramMemory.open(Path(path) if path else None, embedder, fixed=fixed)
-
-
-@lru_cache(maxsize=1)
-def _encoder(folder: Path) -> Embedder:
-    """Cached: every task needs it, and loading takes longer than encoding."""
-    from planner.world.embedding import SentenceEncoder
-
-    return SentenceEncoder(folder)
 
 
 class ModelAuthor:

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from planner.parts.option import Option
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 from planner.planning.planner_model import Control, MemorySource
 from planner.world.errors import PlannerError
-
-if TYPE_CHECKING:
-    from planner.world.embedding import Embedder
 
 
 def _make_partnr(
@@ -48,22 +44,15 @@ def _make_partnr(
 
 def _make_partnr_rag(request: PlannerRequest) -> Planner:
     from planner.planning.solved_tasks import TraceStore
+    from planner.world.embedding import load_encoder
 
     traces, encoder = request.text("traces"), request.text("encoder")
     if not traces:
         raise PlannerError("the planner `partnr_rag` needs the parameter `traces`: its store")
-    embedder = _encoder(Path(encoder)) if encoder else None
+    embedder = load_encoder(Path(encoder)) if encoder else None
     with TraceStore.existing(Path(traces), embedder) as store:
         example = store.example_for(request.task.instruction)
     return _make_partnr(request, example=example)
-
-
-@lru_cache(maxsize=1)
-def _encoder(folder: Path) -> Embedder:
-    """Cached: every episode needs it, and loading takes longer than encoding."""
-    from planner.world.embedding import SentenceEncoder
-
-    return SentenceEncoder(folder)
 
 
 def _make_partnr_finetuned(request: PlannerRequest) -> Planner:

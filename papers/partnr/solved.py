@@ -20,7 +20,7 @@ from planner.models.replies.turn import END_OF_TURN
 from planner.parts.calls import parse_call
 from planner.planning.planner_model import world_of
 from planner.planning.solved_tasks import Sample, SolvedTask, TraceStep, TraceStore, samples_of
-from planner.world.embedding import SentenceEncoder
+from planner.world.embedding import load_encoder
 from planner.world.errors import FileError, PlannerError
 
 # Planners whose dialogues have the format of those in which examples are shown.
@@ -139,7 +139,7 @@ def run_examples(args: argparse.Namespace) -> int:
     """Adds examples that the store lacks, and removes those that are used for evaluation."""
     evaluated, collected = Evaluated.of(args.keep_out), Collected()
     tasks = [task for run in args.runs for task in examples_of(run, evaluated, collected)]
-    encoder = SentenceEncoder(args.encoder) if args.encoder else None
+    encoder = load_encoder(args.encoder) if args.encoder else None
     with TraceStore(args.store, encoder) as store:
         removed = store.keep_out(evaluated.instructions)
         added = store.add(tasks)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Protocol
 
@@ -179,8 +180,11 @@ class TransformersEncoder:
         return rows
 
 
+@lru_cache(maxsize=1)
 def load_encoder(folder: Path) -> Embedder:
     """The sentence encoder of a folder: from its ONNX file, else by `transformers`.
+
+    Cached: every task needs it, and loading takes longer than encoding.
 
     Raises:
         FileError: for a folder without an encoder.

@@ -29,7 +29,7 @@ from planner.planning.solved_tasks import (
     samples_of,
 )
 from planner.world.belief import Belief
-from planner.world.embedding import HashedWords, SentenceEncoder
+from planner.world.embedding import HashedWords, SentenceEncoder, load_encoder
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.skill import SUCCESS_TEXT
@@ -242,6 +242,15 @@ def test_a_file_that_is_no_encoder_is_named(tmp_path: Path) -> None:
     (tmp_path / "onnx" / "model.onnx").write_bytes(b"x" * 100)
     with pytest.raises(FileError, match=r"model\.onnx"):
         SentenceEncoder(tmp_path)
+
+
+def test_a_folder_is_read_by_what_is_in_it(tmp_path: Path) -> None:
+    with pytest.raises(FileError, match=r"no onnx/model\.onnx and no config\.json"):
+        load_encoder(tmp_path)
+    (tmp_path / "config.json").write_text("{}", encoding="utf-8")
+    # An empty model, or no transformers to read it with.
+    with pytest.raises(PlannerError, match=r"cannot be loaded|pip install -e '\.\[local\]'"):
+        load_encoder(tmp_path)
 
 
 # ---- PARTNR-C38 -----------------------------------------------------------------------
