@@ -312,7 +312,7 @@ ELSEWHERE: Mapping[str, str] = {
         "test/sim_bridge/habitat/test_hssd_export.py::test_the_command_writes_what_shows_their_meshes"
     ),
     "planner demo --backend habitat": (
-        "test/integration/test_bridge_habitat.py::test_the_demo_runs_on_it"
+        "test/integration/sim_bridge/habitat/test_bridge_habitat.py::test_the_demo_runs_on_it"
     ),
     "planner bench parity --judges --a embedded --b embedded train_1": (
         "test/planner/bench/test_parity_cli.py::test_the_command_prints_a_table_for_each_simulator"

@@ -208,7 +208,11 @@ def test_it_ends_cleanly_when_asked_to(world: Path, number: int) -> None:
         ({"house": "atlantis"}, "atlantis"),
         ({"episode": "no/such/file.json"}, "no/such/file.json"),
         ({"backend": "unity"}, "'unity' is not one of embedded"),
-        ({"backend": "habitat", "backend_config": "no/habitat.yaml"}, "no/habitat.yaml"),
+        pytest.param(
+            {"backend": "habitat", "backend_config": "no/habitat.yaml"},
+            "no/habitat.yaml",
+            marks=pytest.mark.needs("sim_bridge/habitat"),
+        ),
         ({"time_mode": "slow"}, "parameter time_mode: 'slow'"),
         ({"rate": 0.0}, "parameter rate: 0.0"),
         ({"agents": 9}, "parameter agents: 9"),

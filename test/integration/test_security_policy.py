@@ -31,7 +31,8 @@ from planner.world.episode import Episode
 from planner.world.house import House
 
 # The runs come before the first test, on a machine that others keep busy.
-pytestmark = [pytest.mark.timeout(900), pytest.mark.slow]
+# Its agents that talk to each other are a paper's.
+pytestmark = [pytest.mark.timeout(900), pytest.mark.slow, pytest.mark.needs("papers")]
 TIMEOUT_S = 150.0
 LOOK_S = 0.05
 # Enough for an instruction that lasts while the graph is looked at.

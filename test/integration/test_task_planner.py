@@ -279,6 +279,7 @@ def test_one_instruction_after_another_becomes_a_skill_call(
     assert len(begun) >= count
 
 
+@pytest.mark.needs("papers")
 def test_partnrs_planner_names_things_and_tells_its_cell(
     alone: Start, client: Client, tmp_path: Path
 ) -> None:

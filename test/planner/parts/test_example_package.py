@@ -178,6 +178,7 @@ def test_an_episode_is_run_with_its_chat_model(planner: Planner, tmp_path: Path)
     assert "planner: done after 1 decisions" in done.stdout, done.stdout
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_model_is_told_of_its_skill_and_calls_it(
     planner: Planner, installed: dict[str, str], tmp_path: Path

@@ -86,6 +86,7 @@ def test_a_row_says_what_was_done(baseline: Path) -> None:
         assert not dialogue_path(baseline, row.trace).exists()
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_model_leaves_its_dialogue_and_can_be_replayed(
     baseline: Path, scripted: RunSettings, tmp_path: Path
@@ -111,6 +112,7 @@ def test_a_model_leaves_its_dialogue_and_can_be_replayed(
         assert texts[0] == texts[1]
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_replay_stops_at_the_first_prompt_that_differs(
     scripted: RunSettings, tmp_path: Path
@@ -125,6 +127,7 @@ def test_a_replay_stops_at_the_first_prompt_that_differs(
     assert "is not what was recorded" in row.verdict.reason
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_a_script_that_ends_is_the_models_fault_and_judged(
     scripted: RunSettings, tmp_path: Path
@@ -139,6 +142,7 @@ def test_a_script_that_ends_is_the_models_fault_and_judged(
     assert "the script has 1 replies" in text
 
 
+@pytest.mark.needs("papers")
 @pytest.mark.slow
 def test_several_episodes_in_turns_leave_the_same_rows(
     scripted: RunSettings, tmp_path: Path

@@ -23,7 +23,9 @@ pytestmark = [
 ]
 
 
-@pytest.mark.parametrize("planner", ["react", "partnr_finetuned"])
+@pytest.mark.parametrize(
+    "planner", ["react", pytest.param("partnr_finetuned", marks=pytest.mark.needs("papers"))]
+)
 def test_episodes_share_batches_and_make_no_call_that_the_grammar_has_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planner: str
 ) -> None:

@@ -20,7 +20,7 @@ from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
 
-STAND_IN = Path(__file__).parents[1] / "sim_bridge" / "habitat" / "stand_in.py"
+STAND_IN = Path(__file__).parents[3] / "sim_bridge" / "habitat" / "stand_in.py"
 
 
 @pytest.fixture
