@@ -15,7 +15,7 @@ from planner.skills.moving import close_furniture, go_to, look, open_furniture, 
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments, Target, hand_is_free, thing_is_in_hand
 from planner.skills.results import RefusalError, failure
-from planner.skills.skills.changing import SKILLS as CHANGES
+from planner.skills.skills import SKILLS as CHANGES
 from planner.world.errors import PlannerError
 from planner.world.geometry import Heading, Pose, Vec3, heading_of, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult

@@ -1,4 +1,8 @@
-"""Planners of the core: experts that know the goal, of words, of a model, and trained ones."""
+"""Planners of the core: experts that know the goal, of words, of a model, and trained ones.
+
+Those of a paper are entry points (pyproject.toml). Implementations are imported only when a planner
+is made, since commands that just list planners load this module.
+"""
 
 from collections.abc import Mapping
 from dataclasses import replace
