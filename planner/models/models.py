@@ -43,15 +43,15 @@ def _make_gguf(request: ModelRequest) -> ChatModel:
 
 
 def _make_smollm2(request: ModelRequest) -> ChatModel:
-    from planner.models.gguf import smollm2_file
+    from planner.models.gguf import SMOLLM2, smollm2_file
 
-    return _gguf(request, smollm2_file(), "smollm2")
+    return _gguf(request, smollm2_file(), SMOLLM2)
 
 
 def _gguf(request: ModelRequest, file: Path, name: str) -> ChatModel:
     from planner.models.gguf import Engine, GgufModel, free_cores
 
-    adapter = request.text("adapter")
+    adapter = _adapter(request)
     engine = Engine(
         str(file),
         (adapter,) if adapter else (),
@@ -70,8 +70,24 @@ def _check_gguf(request: ModelRequest) -> None:
 
     if request.source:
         check_gguf(Path(request.source))
-    if request.text("adapter"):
-        check_gguf(Path(request.text("adapter")))
+    if adapter := _adapter(request):
+        check_gguf(Path(adapter))
+
+
+def _adapter(request: ModelRequest) -> str:
+    """The file of the adapter; "" = none. A name stands for one that ships with this package."""
+    from planner.models.gguf import shipped_adapters
+
+    given = request.text("adapter")
+    if not given or Path(given).exists():
+        return given
+    shipped = shipped_adapters()
+    # Command lines have made it a path.
+    file = shipped.get(Path(given).name)
+    if file is None and Path(given).suffix != ".gguf":
+        names = ", ".join(shipped) or "none"
+        raise PlannerError(f"adapter {given}: no such file, nor one that ships ({names})")
+    return given if file is None else str(file)
 
 
 def _kind(folder: Path) -> str:
@@ -168,7 +184,12 @@ def _check_roles(request: ModelRequest) -> None:
 
 _GGUF_OPTIONS = (
     TEMPERATURE,
-    Option("adapter", "", "GGUF file of a LoRA adapter for the model", is_path=True),
+    Option(
+        "adapter",
+        "",
+        "LoRA adapter for the model: a GGUF file, or the name of one that ships, such as react",
+        is_path=True,
+    ),
     Option(
         "context", 8192, "tokens of a dialogue, prompt and reply", min_value=256, max_value=1 << 20
     ),

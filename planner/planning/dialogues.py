@@ -18,13 +18,21 @@ from planner.models.replies.turn import (
     TurnGrammar,
     check_reference,
     turn_grammar,
+    word_of,
     words_of,
 )
 from planner.planning.numbered_dialogue import (
+    SHORT_SYSTEM,
     SYSTEM,
+    Wording,
+    entity_line,
+    numbered,
     offered,
     opening,
     result_turn,
+    short_opening,
+    short_places,
+    short_result,
     whole_list_turn,
     without_list,
 )
@@ -39,9 +47,11 @@ from planner.planning.planner_model import (
     shorten,
 )
 from planner.planning.right_calls import RightCalls
+from planner.world.belief import Belief
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 from planner.world.topics import InstructionCode
+from planner.world.vocabulary import EntityKind
 
 NO_ANSWER = "No answer came. Go on as seems best."
 
@@ -54,6 +64,7 @@ class Script(Protocol):
     naming: Naming
     axes: Axes
     max_cycles: int
+    strict: bool
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The actions that an agent's dialogue offers."""
@@ -178,10 +189,26 @@ class AgentDialogues:
     def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
         verbs = self._script.verbs(context.capabilities.get(dialogue.agent))
         may_ask = dialogue.questions < self._options.max_questions
-        return Ability(verbs, dialogue.repeats.blocked, may_ask)
+        if not self._script.strict:
+            return Ability(verbs, dialogue.repeats.blocked, may_ask)
+        able, held = context.capabilities.get(dialogue.agent), dialogue.repeats.held
+        is_full = len(held) >= (able.hands if able is not None else 1)
+        near = self._near(dialogue.repeats.at, context.belief)
+        return Ability(verbs, dialogue.repeats.blocked, may_ask, held, is_full, near)
+
+    def _near(self, at: str | None, belief: Belief) -> tuple[str, ...]:
+        """Where an agent is that went to `at`: there, what that is on, and what else is there."""
+        node = belief.find(at) if at is not None else None
+        if node is None:
+            return ()
+        is_thing = node.kind is EntityKind.OBJECT and node.parent is not None
+        places = {node.name, node.parent if is_thing else node.name}
+        around = (n for n in belief.nodes.values() if n.name in places or n.parent in places)
+        return tuple(word for n in around if (word := word_of(n, self._script.naming)))
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
+        dialogue.repeats.strict = self._script.strict
         ability = self._ability(dialogue, context)
         dialogue.messages = list(self._script.opening(agent, context, ability))
         return dialogue
@@ -276,15 +303,25 @@ class NumberedScript:
     naming = Naming.NUMBERS
     max_cycles = MAX_CALLS
 
-    def __init__(self, axes: Axes | None = None, *, whole_list: bool = False) -> None:
+    def __init__(
+        self,
+        axes: Axes | None = None,
+        *,
+        whole_list: bool = False,
+        wording: Wording = Wording.PAPER,
+    ) -> None:
         """Sets the form of the turns.
 
         Args:
             axes: recorded with each call.
             whole_list: whether each turn has all entities instead of their changes.
+            wording: of the turns. With the short one, the grammar has only calls that can succeed
+                by what the memory and the agent's own calls tell of where it is and what it holds,
+                and none that is repeated in vain.
         """
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
-        self._whole_list = whole_list
+        self.strict = wording is Wording.SHORT
+        self._whole_list, self._wording = whole_list, wording
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The common skills, and those of the agent's body."""
@@ -293,9 +330,12 @@ class NumberedScript:
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
         """Header, then task, entities, hint, actions and question."""
         del agent
-        first = opening(
-            context.task.instruction, context.belief, ability.verbs, may_ask=ability.may_ask
-        )
+        told, may_ask = context.task.instruction, ability.may_ask
+        if self._wording is Wording.SHORT:
+            lines = [entity_line(node) for node in numbered(context.belief)]
+            first = short_opening(told, lines, ability.verbs, may_ask=may_ask)
+            return Message(Speaker.SYSTEM, SHORT_SYSTEM), Message(Speaker.USER, first)
+        first = opening(told, context.belief, ability.verbs, may_ask=may_ask)
         return Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
@@ -303,6 +343,10 @@ class NumberedScript:
         del agent
         if self._whole_list:
             return whole_list_turn(result, context.belief)
+        if self._wording is Wording.SHORT:
+            nodes = context.belief.of_kind(EntityKind.FURNITURE)
+            places = short_places(entity_line(n) for n in nodes if n.entity_id is not None)
+            return short_result(result, context.deltas(since), places)
         return result_turn(result, context.deltas(since))
 
     def shortened(self, turn: str) -> str:
@@ -322,7 +366,8 @@ def make_react(
     axes: Axes | None = None,
     *,
     whole_list: bool = False,
+    wording: Wording = Wording.PAPER,
 ) -> AgentDialogues:
-    """The planner for one task; `whole_list` as of `NumberedScript`."""
-    script = NumberedScript(axes, whole_list=whole_list)
+    """The planner for one task; `whole_list` and `wording` as of `NumberedScript`."""
+    script = NumberedScript(axes, whole_list=whole_list, wording=wording)
     return AgentDialogues(script, task, model, options, on_call)

@@ -5,12 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
 
 from planner.parts.calls import SKILLS
 from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities, PrimitiveName
-from planner.world.skill import SkillName
+from planner.world.skill import SUCCESS_TEXT, SkillName
 
 # Which skills a model is offered, and in which order.
 
@@ -150,3 +152,72 @@ def whole_list_turn(result: str, belief: Belief) -> str:
 def without_list(turn: str) -> str:
     """A turn of `whole_list_turn` without its list; any other one itself."""
     return turn.partition(f"\n{ENTITIES}\n")[0] if turn.startswith("Result: ") else turn
+
+
+# The short wording: the same dialogue in a third of the tokens, for small models.
+#
+# What a tuned model needs no telling is left out; the entities stand by rooms, each name before its
+# number, so that a number is found by the name before it; and the task comes last, when the house
+# has been read. Calls and their grammar are the paper's. It is made of the paper's lines, so that
+# recorded traces can be told in it as well.
+
+
+class Wording(StrEnum):
+    """How the dialogue is worded: as in the paper, or short."""
+
+    PAPER = "paper"
+    SHORT = "short"
+
+
+SHORT_SYSTEM = "You plan what a robot does in a house. Answer with its next call."
+_SHORT_SUCCESS, _NOWHERE = "Ok.", "elsewhere"
+_ENTITY = re.compile(r"Object\.(\d+): (.*?)(?: in (\S+))?")
+_CHANGE = re.compile(
+    r"(?:Add|Update) Object\.(\d+)( \(picked\))?: (.*?)(?: with the Object\.(\d+))?"
+)
+_REMOVAL = re.compile(r"Remove Object\.(\d+)")
+
+
+def short_opening(
+    instruction: str, entities: Sequence[str], verbs: Sequence[str], *, may_ask: bool = False
+) -> str:
+    """The first user turn in the short wording, from the lines of `entity_line`."""
+    rooms: dict[str, dict[str, list[str]]] = {}
+    for line in entities:
+        if (found := _ENTITY.fullmatch(line)) is not None:
+            number, words, room = found.groups()
+            rooms.setdefault(room or _NOWHERE, {}).setdefault(words, []).append(number)
+    lines = [
+        f"{room}: {', '.join(' '.join([words, *numbers]) for words, numbers in things.items())}"
+        for room, things in rooms.items()
+    ]
+    actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
+    return "\n".join([*lines, f"Actions: {actions}", f"Task: {instruction}"])
+
+
+def short_places(entities: Iterable[str]) -> Mapping[str, str]:
+    """What `short_result` says of a number: `{"104": "armchair 104 in living_room_0"}`."""
+    found = (match for line in entities if (match := _ENTITY.fullmatch(line)) is not None)
+    return {
+        number: f"{words} {number} in {room}" if room else f"{words} {number}"
+        for number, words, room in (match.groups() for match in found)
+    }
+
+
+def short_result(result: str, deltas: Iterable[str], places: Mapping[str, str]) -> str:
+    """The next user turn in the short wording: `Ok.`, then `cup 149 at table 104 in kitchen_0`."""
+    if result.startswith(SUCCESS_TEXT):
+        result = f"{_SHORT_SUCCESS}{result.removeprefix(SUCCESS_TEXT)}"
+    return "\n".join([result, *(_short_change(line, places) for line in deltas)])
+
+
+def _short_change(line: str, places: Mapping[str, str]) -> str:
+    if (gone := _REMOVAL.fullmatch(line)) is not None:
+        return f"no {gone[1]}"
+    found = _CHANGE.fullmatch(line)
+    if found is None:
+        return line
+    number, held, words, holder = found.groups()
+    if held:
+        return f"{words} {number} in hand"
+    return f"{words} {number} at {places.get(holder, holder)}" if holder else f"{words} {number}"

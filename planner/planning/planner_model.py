@@ -244,22 +244,38 @@ MAX_SUCCESSES = 6
 PAUSE_CALLS = 5
 # These are repeated by nature.
 _FREE = frozenset({SkillName.WAIT, SkillName.DONE})
+_GOING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE})
 
 
 @dataclass
 class Repeats:
-    """One agent's calls; `broken` counts how often repetition was broken."""
+    """One agent's calls; `broken` counts how often repetition was broken.
+
+    `at` is what it has gone to last. Where it is `strict`, for models that repeat themselves much,
+    a call that failed is excluded at once, one that succeeded is not made twice in a row, and what
+    was explored is explored no more until it is opened or closed.
+    """
 
     broken: int = 0
+    strict: bool = False
     _failed: Counter[tuple[SkillCall, SkillCode]] = field(default_factory=Counter)
     _last: SkillCall | None = None
     _in_a_row: int = 0
     _blocked: dict[SkillCall, int] = field(default_factory=dict)
+    _explored: dict[SkillCall, None] = field(default_factory=dict)
+    _held: dict[str, None] = field(default_factory=dict)
+    at: str | None = None
 
     @property
     def blocked(self) -> tuple[SkillCall, ...]:
         """The calls that are currently excluded."""
-        return tuple(self._blocked)
+        again = [] if self._last is None or not self.strict or not self._in_a_row else [self._last]
+        return tuple(dict.fromkeys([*self._blocked, *self._explored, *again]))
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """What the agent has picked up and not yet put down."""
+        return tuple(self._held)
 
     def take(self, call: SkillCall, result: SkillResult) -> str:
         """Records a result; returns a sentence for the model if the call is now excluded."""
@@ -268,15 +284,37 @@ class Repeats:
             return ""
         self._in_a_row = self._in_a_row + 1 if call == self._last else 1
         self._last = call
+        self._keep_in_mind(call, result)
         if result.succeeded:
             if self._in_a_row < MAX_SUCCESSES:
                 return ""
             return self._block(call, "was done again and again")
         self._failed[call, result.code] += 1
+        if self.strict:
+            self._blocked[call] = PAUSE_CALLS
         if self._failed[call, result.code] < MAX_FAILURES:
             return ""
         del self._failed[call, result.code]
         return self._block(call, "failed in the same way again and again")
+
+    def _keep_in_mind(self, call: SkillCall, result: SkillResult) -> None:
+        """What the agent holds, and what it has explored as it is now."""
+        thing = call.arguments[0] if call.arguments else None
+        if thing is None:
+            return
+        if call.name == SkillName.PICK and result.succeeded:
+            self._held[thing] = None
+        elif call.name == SkillName.PLACE and (
+            result.succeeded or result.code is SkillCode.NOT_HOLDING
+        ):
+            self._held.pop(thing, None)
+        if result.succeeded and call.name in _GOING:
+            self.at = thing
+        if self.strict and result.succeeded:
+            if call.name == SkillName.EXPLORE_FURNITURE:
+                self._explored[call] = None
+            elif call.name in (SkillName.OPEN, SkillName.CLOSE):
+                self._explored.pop(SkillCall(SkillName.EXPLORE_FURNITURE, (thing,)), None)
 
     def _block(self, call: SkillCall, how: str) -> str:
         self._blocked[call] = PAUSE_CALLS

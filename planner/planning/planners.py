@@ -13,6 +13,7 @@ from planner.parts.option import Option
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
 from planner.planning.planner_model import MemorySource
+from planner.world.errors import PlannerError
 
 
 def _make_expert(request: PlannerRequest) -> Planner:
@@ -37,8 +38,14 @@ def _make_learned(request: PlannerRequest) -> Planner:
 
 
 def _make_react(request: PlannerRequest) -> Planner:
+    from planner.models.gguf import SMOLLM2
     from planner.planning.dialogues import make_react
+    from planner.planning.numbered_dialogue import Wording
 
+    usual = Wording.SHORT if request.model.name.startswith(SMOLLM2) else Wording.PAPER
+    wording = Wording(request.text("wording") or usual)
+    if wording is Wording.SHORT and request.flag("whole_list"):
+        raise PlannerError("the planner react has no short wording with whole_list")
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
     return make_react(
         request.task,
@@ -47,6 +54,7 @@ def _make_react(request: PlannerRequest) -> Planner:
         request.on_call,
         axes,
         whole_list=request.flag("whole_list"),
+        wording=wording,
     )
 
 
@@ -113,6 +121,12 @@ PLANNERS: Mapping[str, PlannerPart] = {
                 "whole_list",
                 False,
                 "whether each turn has all entities instead of what has changed",
+            ),
+            Option(
+                "wording",
+                "",
+                "of the dialogue: paper, or short for small models; empty = short for smollm2",
+                choices=("", "paper", "short"),
             ),
         ),
     ),

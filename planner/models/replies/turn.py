@@ -35,6 +35,8 @@ _FREE_CHARACTER = "[ \"'.:,!a-zA-Z_0-9]"
 # May be empty, as there; a question may not.
 _FREE_TEXT = f"{_FREE_CHARACTER}{{0,{MAX_FREE_TEXT}}}"
 _QUESTION = f"{_FREE_CHARACTER}{{1,{MAX_FREE_TEXT}}}"
+# Skills that go to what they are for.
+_REACHING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE})
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
@@ -84,11 +86,17 @@ class Ability:
         verbs: its skills and tools.
         blocked: calls that are excluded because they failed repeatedly.
         may_ask: whether it may ask the person with `Ask[...]`.
+        held: what it has in its hands, which alone it can put down; None = not considered.
+        full: whether it has no free hand to pick up with; only with `held`.
+        near: what it is next to, and so can handle; None = not considered.
     """
 
     verbs: tuple[str, ...]
     blocked: tuple[SkillCall, ...] = ()
     may_ask: bool = False
+    held: tuple[str, ...] | None = None
+    full: bool = False
+    near: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -213,9 +221,7 @@ class _Rules:
 
     def call(self, name: str, ability: Ability) -> str:
         """The rule of one agent's call."""
-        choices = [
-            rule for verb in ability.verbs if (rule := self._verb(name, verb, ability.blocked))
-        ]
+        choices = [rule for verb in ability.verbs if (rule := self._verb(name, verb, ability))]
         if ability.may_ask:
             choices.append(self._add("ask", f'"{ASK}[" {_QUESTION} "]"'))
         self._rules[name] = " | ".join(choices)
@@ -225,21 +231,35 @@ class _Rules:
         self._rules.setdefault(name, body)
         return name
 
-    def _verb(self, agent: str, verb: str, blocked: Collection[SkillCall]) -> str:
+    def _verb(self, agent: str, verb: str, ability: Ability) -> str:
         """The rule of a call, or "" if there is no possible argument."""
-        without = {c.arguments for c in blocked if c.name == verb}
+        without = {c.arguments for c in ability.blocked if c.name == verb}
         roles = roles_of(verb)
+        if ability.full and verb == SkillName.PICK:
+            return ""
+        far = self._far(verb, ability)
         # A call blocked for one agent is not blocked for the others.
-        name = verb.lower() + (agent.removeprefix("call") if without else "")
+        name = verb.lower() + (agent.removeprefix("call") if without or far else "")
         if takes_text(verb):
             return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
         if not roles:
             return "" if without else self._add(name, quoted(f"{verb}[]"))
         if Role.RELATION in roles:
-            body = self._place(verb, {words[2] for words in without})
+            if ability.held is not None:
+                name = verb.lower() + agent.removeprefix("call")
+            body = self._place(verb, far | {words[2] for words in without}, ability.held)
         else:
-            body = self._entities(verb, roles, {words[-1] for words in without})
+            body = self._entities(verb, roles, far | {words[-1] for words in without})
         return self._add(name, body) if body else ""
+
+    def _far(self, verb: str, ability: Ability) -> set[str | None]:
+        """What a skill cannot be applied to from where the agent is."""
+        if ability.near is None or verb in _REACHING:
+            return set()
+        held = ability.held or ()
+        at_hand = {*ability.near, *held} - {*(held if verb == SkillName.PICK else ())}
+        named = (*self._names["object"], *self._names["furniture"])
+        return {name for name in named if name not in at_hand}
 
     def _entities(self, verb: str, roles: Sequence[Role], not_last: set[str | None]) -> str:
         rules = [self._argument(_RULE_OF_ROLE[role], set()) for role in roles[:-1]]
@@ -251,8 +271,10 @@ class _Rules:
         between = ' "," ws '.join(rules)
         return f'"{verb}[" {between} "]"'
 
-    def _place(self, verb: str, not_at: set[str | None]) -> str:
-        thing, place = self._argument("object", set()), self._argument("receptacle", not_at)
+    def _place(self, verb: str, not_at: set[str | None], held: Collection[str] | None) -> str:
+        kept = self._names["object"] if held is None else held
+        apart: set[str | None] = {name for name in self._names["object"] if name not in kept}
+        thing, place = self._argument("object", apart), self._argument("receptacle", not_at)
         if not thing or not place:
             return ""
         self._add("ws", _WS)

@@ -21,12 +21,17 @@ from planner.models.chat import Message, Speaker
 from planner.models.replies.turn import END_OF_TURN
 from planner.parts.calls import parse_call
 from planner.planning.numbered_dialogue import (
+    SHORT_SYSTEM,
     SYSTEM,
+    Wording,
     entity_line,
     numbered,
     offered,
     opening_text,
     result_turn,
+    short_opening,
+    short_places,
+    short_result,
 )
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.world.belief import Belief
@@ -135,18 +140,27 @@ class Trace(FileModel):
         return self
 
 
-def messages_of(trace: Trace) -> list[Message]:
+def messages_of(trace: Trace, wording: Wording = Wording.PAPER) -> list[Message]:
     """The chat with a model: header, opening, then a call and a result in turn.
 
     It ends with the last call. Calls that are not `learned` are in it as well: which are trained on
     is up to the caller (`learned_calls`).
     """
-    opening = opening_text(trace.instruction, trace.entities, trace.verbs)
-    found = [Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, opening)]
+    is_short = wording is Wording.SHORT
+    told = short_opening if is_short else opening_text
+    opening = told(trace.instruction, trace.entities, trace.verbs)
+    places = short_places(trace.entities)
+    system = SHORT_SYSTEM if is_short else SYSTEM
+    found = [Message(Speaker.SYSTEM, system), Message(Speaker.USER, opening)]
     for number, turn in enumerate(trace.turns):
         if number:
             before = trace.turns[number - 1]
-            found.append(Message(Speaker.USER, result_turn(before.result, before.deltas)))
+            said = (
+                short_result(before.result, before.deltas, places)
+                if is_short
+                else result_turn(before.result, before.deltas)
+            )
+            found.append(Message(Speaker.USER, said))
         found.append(Message(Speaker.ASSISTANT, f"{turn.call}\n{END_OF_TURN}"))
     return found
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from planner.models import gguf
 from planner.models.chat import Message, ModelError, Request, Speaker
 from planner.models.gguf import (
     SMOLLM2_PACKAGE,
@@ -19,6 +20,7 @@ from planner.models.gguf import (
     GgufModel,
     LlamaProcess,
     check_gguf,
+    shipped_adapters,
     smollm2_file,
 )
 from planner.models.model_choice import ModelChoice, open_model
@@ -60,6 +62,22 @@ def test_an_adapter_that_is_none_is_named(tmp_path: Path) -> None:
     path.write_bytes(b"none")
     with pytest.raises(PlannerError, match=r"adapter\.gguf.*not a GGUF file"):
         open_model(ModelChoice("smollm2", options={"adapter": str(path)}))
+
+
+def test_an_adapter_may_be_named_that_ships(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gguf, "config_dir", lambda: tmp_path)
+    (tmp_path / "models").mkdir()
+    (tmp_path / "models" / "react.smollm2.gguf").write_bytes(b"PK")
+    (tmp_path / "models" / "planner.safetensors").write_bytes(b"")
+    assert list(shipped_adapters()) == ["react"]
+    # A command line has made a path of it.
+    for name in ("react", str(tmp_path / "react")):
+        with pytest.raises(FileError, match=r"react\.smollm2\.gguf.*not a GGUF file"):
+            ModelChoice("smollm2", options={"adapter": name}).check()
+    with pytest.raises(PlannerError, match=r"no such file, nor one that ships \(react\)"):
+        ModelChoice("smollm2", options={"adapter": "recat"}).check()
 
 
 def test_without_the_packages_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,13 +12,27 @@ from planning_toys import ToyWorld, capabilities, play
 
 from planner.models.caller import ModelCall
 from planner.models.chat import Message, ModelError, Speaker, transcript
+from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
 from planner.models.teacher import ScriptedModel
 from planner.planning.dialogues import MAX_CALLS, AgentDialogues, NumberedScript, make_react
-from planner.planning.numbered_dialogue import ENTITIES, entity_line, numbered
+from planner.planning.numbered_dialogue import (
+    ENTITIES,
+    SHORT_SYSTEM,
+    SYSTEM,
+    Wording,
+    entity_line,
+    numbered,
+    short_opening,
+    short_places,
+    short_result,
+)
+from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
-from planner.planning.planner_model import DialogueOptions
+from planner.planning.planner_model import DialogueOptions, Repeats
+from planner.training.traces.record import Provenance, TraceRecorder, messages_of
+from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillResult
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, EntityKind
 
 Make = Callable[..., ToyWorld]
 DELTAS = ["Add Object.149: candle with the Object.119", "Remove Object.157"]
@@ -251,3 +265,125 @@ def test_a_whole_task_by_script(toy_world: Make) -> None:
     outcome = play(planner, world, Task("Tidy.", ("agent_0",)))
     assert outcome.done
     assert world.things["cup_0"][1] == "couch_0"
+
+
+# The short wording, for small models.
+
+SHORT_DELTAS = [
+    "Add Object.149: candle with the Object.101",
+    "Update Object.149 (picked): candle",
+    "Update Object.149: candle lit with the Object.300",
+    "Remove Object.157",
+    "something else",
+]
+
+
+def short(world: ToyWorld, *replies: str) -> tuple[AgentDialogues, ScriptedModel]:
+    model = ScriptedModel(replies)
+    task = Task("Tidy the kitchen.", tuple(world.agents))
+    return make_react(task, model, wording=Wording.SHORT), model
+
+
+def test_the_short_wording_says_names_before_numbers_by_rooms() -> None:
+    lines = [
+        "Object.100: tv stand in living_room_0",
+        "Object.101: counter in kitchen_0",
+        "Object.102: counter in kitchen_0",
+        "Object.103: chest of drawers closed in kitchen_0",
+        "Object.104: cup",
+    ]
+    assert short_opening("Tidy.", lines, ("Navigate", "Done"), may_ask=True).splitlines() == [
+        "living_room_0: tv stand 100",
+        "kitchen_0: counter 101 102, chest of drawers closed 103",
+        "elsewhere: cup 104",
+        "Actions: Navigate, Done, Ask",
+        "Task: Tidy.",
+    ]
+    said = short_result("Successful execution! It burns.", SHORT_DELTAS, short_places(lines))
+    assert said.splitlines() == [
+        "Ok. It burns.",
+        "candle 149 at counter 101 in kitchen_0",
+        "candle 149 in hand",
+        "candle lit 149 at 300",
+        "no 157",
+        "something else",
+    ]
+    assert short_result("Unexpected failure! - no.", (), {}) == "Unexpected failure! - no."
+
+
+def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -> None:
+    """What a model learns from is what it is asked with."""
+    world = one_robot(toy_world)
+    planner, model = short(world, "Navigate[Object.100]", "Navigate[Object.101]", "Done[]")
+    recorder = TraceRecorder(planner, ("agent_0",), lambda: 0.0)
+    told: list[list[str]] = [[], DELTAS, []]
+    for deltas in told:
+        decision = asyncio.run(recorder.decide(context(world, deltas=deltas)))
+        call = decision.calls["agent_0"]
+        recorder.observe((AgentResult("agent_0", call, SkillResult.success(), 1.0),))
+    provenance = Provenance(source="react", run="r", episode_id="e", house="h")
+    (trace,) = recorder.traces(provenance, reward=True, percent_complete=1.0)
+    assert tuple(messages_of(trace, Wording.SHORT))[:-1] == tuple(model.asked[-1])
+    assert len(transcript(model.asked[0])) < 0.5 * len(transcript(messages_of(trace)[:2]))
+
+
+def test_the_short_wording_offers_no_repetition_and_no_empty_hand() -> None:
+    repeats = Repeats(strict=True)
+    explore, cup = SkillCall("ExploreFurniture", ("Object.101",)), ("Object.149",)
+    repeats.take(explore, SkillResult.success())
+    repeats.take(SkillCall("Pick", cup), SkillResult.success())
+    assert repeats.held == cup
+    assert repeats.blocked == (explore, SkillCall("Pick", cup))
+    repeats.take(SkillCall("Open", ("Object.101",)), SkillResult.success())
+    assert explore not in repeats.blocked
+    words = Words(("Object.149", "Object.150"), ("Object.101",), ())
+    verbs = ("Pick", "Place")
+    some = turn_grammar(words, {"a": Ability(verbs, held=cup)}, TurnForm.CALL)
+    assert some.allows("a", "Place[Object.149, on, Object.101, None, None]")
+    assert some.allows("a", "Pick[Object.150]")
+    assert not some.allows("a", "Place[Object.150, on, Object.101, None, None]")
+    full = turn_grammar(words, {"a": Ability(verbs, held=cup, full=True)}, TurnForm.CALL)
+    assert not full.allows("a", "Pick[Object.150]")
+    far = turn_grammar(words, {"a": Ability(verbs, held=cup, near=("Object.150",))}, TurnForm.CALL)
+    assert far.allows("a", "Pick[Object.150]")
+    assert not far.allows("a", "Pick[Object.149]")
+    assert not far.allows("a", "Place[Object.149, on, Object.101, None, None]")
+    none = turn_grammar(words, {"a": Ability(verbs, held=())}, TurnForm.CALL)
+    assert not none.allows("a", "Place[Object.149, on, Object.101, None, None]")
+    failed = SkillResult.failure(SkillCode.TOO_FAR, "far")
+    repeats.take(SkillCall("Place", (*cup, "on", "Object.101", None, None)), failed)
+    assert repeats.held == cup
+    assert repeats.blocked
+
+
+def test_smollm2_gets_the_short_wording_unless_told_otherwise(toy_world: Make) -> None:
+    world = one_robot(toy_world)
+
+    class Small(ScriptedModel):
+        name = "smollm2+react"  # type: ignore[assignment]
+
+    def first(model: ScriptedModel, **options: str | bool) -> str:
+        choice = PlannerChoice("react", options=options)
+        planner = make_planner(choice, Task("Tidy.", tuple(world.agents)), model)
+        asyncio.run(planner.decide(context(world)))
+        return model.asked[0][0].text
+
+    assert first(Small(["Done[]"])) == SHORT_SYSTEM
+    assert first(Small(["Done[]"]), wording="paper") == SYSTEM
+    assert first(ScriptedModel(["Done[]"])) == SYSTEM
+    assert first(ScriptedModel(["Done[]"]), wording="short") == SHORT_SYSTEM
+    with pytest.raises(PlannerError, match="no short wording with whole_list"):
+        first(Small(["Done[]"]), whole_list=True)
+
+
+def test_the_short_wording_offers_what_is_within_reach(toy_world: Make) -> None:
+    world = one_robot(toy_world)
+    things = world.belief().of_kind(EntityKind.OBJECT)
+    thing = next(node for node in things if node.parent in world.belief().nodes)
+    word = f"Object.{thing.entity_id}"
+    planner, model = short(world, f"Pick[{word}]", f"Navigate[{word}]", f"Pick[{word}]")
+    (went,) = decide(planner, context(world)).calls.values()
+    assert str(went) == f"Navigate[{word}]"
+    assert f"Pick[{word}] is not possible now" in model.asked[1][-1].text
+    planner.observe((AgentResult("agent_0", went, SkillResult.success(), 1.0),))
+    assert str(decide(planner, context(world)).calls["agent_0"]) == f"Pick[{word}]"
