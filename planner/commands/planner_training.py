@@ -13,7 +13,9 @@ from planner.bench.runs.runner import BenchRollouts, SettingsOf
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
+from planner.models.gguf import SMOLLM2, smollm2_file
 from planner.planning.learned.chooser import shipped_planner
+from planner.planning.numbered_dialogue import Wording
 from planner.training.chat_tuning import (
     CHATS_ENDING,
     DDAFT,
@@ -27,6 +29,7 @@ from planner.training.chat_tuning import (
     read_chats,
     tune_chats,
 )
+from planner.training.gguf_weights import unpack
 from planner.training.improvement.journal import CURVE
 from planner.training.improvement.learners import CausalLearner, NetworkLearner
 from planner.training.improvement.loop import Field, Learner, improve
@@ -58,7 +61,36 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-out", action="append", default=[], metavar="SUITE", help="besides heldout"
     )
+    parser.add_argument(
+        "--wording",
+        choices=[*Wording],
+        default=Wording.PAPER.value,
+        help="of traces, as of the planner's option",
+    )
+    parser.add_argument(
+        "--longest",
+        type=int,
+        default=0,
+        metavar="TOKENS",
+        help="leave longer dialogues out, for small machines; 0 = none",
+    )
     add_tuning(parser, HD)
+
+
+def add_base(parser: argparse.ArgumentParser) -> None:
+    """Declares the arguments of `planner train base`."""
+    parser.add_argument("weights", metavar="GGUF", help="a GGUF file, or smollm2")
+    parser.add_argument("output", type=Path, help="folder of the model, not there yet")
+    parser.add_argument(
+        "--dtype", choices=["bfloat16", "float32"], default="bfloat16", help="of its weights"
+    )
+
+
+def run_base(args: argparse.Namespace) -> int:
+    """Writes the weights of a GGUF file as a folder to train from."""
+    file = smollm2_file() if args.weights == SMOLLM2 else Path(args.weights)
+    print(f"{unpack(file, args.output, args.dtype)}: use it as --model of planner train")
+    return 0
 
 
 def add_finetuned(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +112,9 @@ def run_finetuned(args: argparse.Namespace) -> int:
 
 def run_hd(args: argparse.Namespace) -> int:
     """Fine-tunes a model to dialogues."""
-    return _tune(args, list(_chats(args.data, args.keep_out)), "dialogues", "react")
+    return _tune(
+        args, list(_chats(args.data, args.keep_out, Wording(args.wording))), "dialogues", "react"
+    )
 
 
 def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: str) -> int:
@@ -92,15 +126,18 @@ def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: s
         _print_progress,
         trained=Trained(args.trained),
         targets=targets_of(args),
+        longest=getattr(args, "longest", 0),
     )
     adapter = f" --adapter {done.adapter}" if done.adapter is not None else ""
     print(
         f"{len(chats)} {what} learned; use: --planner {planner} --model local:{done.model}{adapter}"
     )
+    if done.packed is not None:
+        print(f"{done.packed}: the same for llama.cpp, as --adapter of smollm2 or gguf:FILE")
     return 0
 
 
-def _chats(places: Iterable[Path], keep_out: Iterable[str]) -> Iterable[Chat]:
+def _chats(places: Iterable[Path], keep_out: Iterable[str], wording: Wording) -> Iterable[Chat]:
     for place in places:
         if place.suffix == CHATS_ENDING:
             yield from read_chats([place])
@@ -109,7 +146,7 @@ def _chats(places: Iterable[Path], keep_out: Iterable[str]) -> Iterable[Chat]:
             yield from chats_in(place, Evaluated.of(keep_out), collected)
             print(f"{place}: dialogues: {collected}")
         else:
-            yield from chats_of_traces(read_traces(place), str(place))
+            yield from chats_of_traces(read_traces(place), str(place), wording)
 
 
 def add_ddaft(parser: argparse.ArgumentParser) -> None:

@@ -95,6 +95,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     planner_training.add_hd(
         actions.add_parser("hd", help="a language model, from dialogues of react's format")
     )
+    planner_training.add_base(
+        actions.add_parser("base", help="the weights of a GGUF file, to train from")
+    )
     planner_training.add_finetuned(
         actions.add_parser("finetuned", help="PARTNR's language model of single calls")
     )
@@ -219,6 +222,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory-data": _data,
     "memory-model": _model,
     "memory": _memory,
+    "base": planner_training.run_base,
     "hd": planner_training.run_hd,
     "finetuned": planner_training.run_finetuned,
     "ddaft": planner_training.run_ddaft,

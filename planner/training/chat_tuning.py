@@ -16,6 +16,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from planner.models.chat import Speaker
 from planner.models.recorded import Dialogue, Turn
 from planner.models.replies.turn import END_OF_TURN
+from planner.planning.numbered_dialogue import Wording
+from planner.training.gguf_weights import LLAMA, write_adapter
 from planner.training.traces.record import Trace, learned_calls, messages_of
 from planner.training.tuning import (
     ADAPTER,
@@ -98,14 +100,16 @@ def _said(reply: str) -> str:
     return f"{reply.partition(END_OF_TURN)[0].strip()}\n{END_OF_TURN}"
 
 
-def chats_of_traces(traces: Iterable[Trace], name: str) -> list[Chat]:
+def chats_of_traces(
+    traces: Iterable[Trace], name: str, wording: Wording = Wording.PAPER
+) -> list[Chat]:
     """The dialogues of traces that solved their task and have a call to imitate."""
     found = []
     for number, trace in enumerate(traces, 1):
         learned = {place for place, _ in learned_calls(trace)}
         turns = tuple(
             ChatTurn(message.speaker, message.text, place in learned)
-            for place, message in enumerate(messages_of(trace))
+            for place, message in enumerate(messages_of(trace, wording))
         )
         if trace.reward and learned:
             found.append(Chat(f"{name} trace {number}", turns))
@@ -238,10 +242,14 @@ class Trained(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """The result: a model's folder, and an adapter's unless the model has all."""
+    """The result: a model's folder, and an adapter's unless the model has all.
+
+    `packed` is the same adapter as a GGUF file, for a model of the LLaMA family.
+    """
 
     model: Path
     adapter: Path | None
+    packed: Path | None = None
 
 
 def tune_chats(
@@ -253,6 +261,7 @@ def tune_chats(
     *,
     trained: Trained = Trained.ADAPTER,
     targets: Sequence[str] = TARGETS,
+    longest: int = 0,
 ) -> Tuned:
     """Fine-tunes to the end of the recipe, resuming from the folder's checkpoint if there is one.
 
@@ -264,6 +273,7 @@ def tune_chats(
         on_progress: called after each step.
         trained: what.
         targets: ends of the names of the projections that get LoRA matrices.
+        longest: dialogues of more tokens are left out, for small machines; 0 = none.
 
     Returns:
         What `local:` and a server take.
@@ -280,7 +290,10 @@ def tune_chats(
         raise PlannerError("there is no dialogue to learn from")
     torch.manual_seed(recipe.seed)
     net, tokenizer = _loaded(model, recipe)
-    samples = [_fitting(encode(tokenizer, chat), chat, net) for chat in chats]
+    encoded = [(encode(tokenizer, chat), chat) for chat in chats]
+    samples = [_fitting(t, c, net) for t, c in encoded if not longest or len(t.ids) <= longest]
+    if not samples:
+        raise PlannerError(f"every dialogue has more than {longest} tokens")
     whole = trained is Trained.WHOLE
     net = net.float() if whole else _with_matrices(net, model, targets, recipe)
     weights = [p for p in net.parameters() if p.requires_grad]
@@ -393,9 +406,11 @@ def _gather(net: Any, samples: Sequence[ChatTokens], device: str) -> float:
     for sample in samples:
         ids = torch.tensor([sample.ids], device=device)
         labels = torch.tensor(sample.labels, device=device)
-        logits = net(input_ids=ids, use_cache=False).logits
+        # Only where the next token is learned: the vocabulary is a fifth of a small model's work.
+        places = (labels[1:] != IGNORED).nonzero().flatten()
+        logits = net(input_ids=ids, use_cache=False, logits_to_keep=places).logits
         loss = torch.nn.functional.cross_entropy(
-            logits[0, :-1].float(), labels[1:], ignore_index=IGNORED, reduction="sum"
+            logits[0].float(), labels[1:][places], reduction="sum"
         )
         (loss / count).backward()
         total += float(loss.detach()) / count
@@ -415,7 +430,10 @@ def _write(net: Any, tokenizer: Any, model: Path, folder: Path, trained: Trained
     try:
         if trained is Trained.ADAPTER:
             _save(folder / ADAPTER, net.save_pretrained)
-            return Tuned(model, folder / ADAPTER)
+            packed = None
+            if net.config.model_type == LLAMA:
+                packed = write_adapter(folder / ADAPTER, model, folder / f"{ADAPTER}.gguf")
+            return Tuned(model, folder / ADAPTER, packed)
         whole = net if trained is Trained.WHOLE else net.merge_and_unload()
         _save(folder / MODEL, whole.save_pretrained, tokenizer.save_pretrained)
     except OSError as error:

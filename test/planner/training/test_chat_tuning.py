@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -257,7 +258,9 @@ def test_a_killed_run_continues_and_ends_as_if_it_was_never_killed(
     words = ["train", command, str(data), "--model", str(tiny), "--save-every", "1", *given]
     words.append("--out")
     killed = [sys.executable, "-m", "planner.cli", *words, str(tmp_path / "killed")]
-    process = subprocess.Popen(killed, stdout=subprocess.PIPE, text=True)
+    # As many threads as this process has: sums of another order differ in the last bit.
+    threads = {**os.environ, "OMP_NUM_THREADS": "1"}
+    process = subprocess.Popen(killed, stdout=subprocess.PIPE, text=True, env=threads)
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("step 3 "):
