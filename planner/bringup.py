@@ -355,6 +355,7 @@ def _task_planner(args: Arguments) -> tuple[NodeSpec, ...]:
                 "episode": args.episode,
                 "model": args.model,
                 "model_url": args.model_url,
+                "model_deadline": args.model_deadline,
                 "control": args.control,
                 **_map(args),
                 **_kind(args),

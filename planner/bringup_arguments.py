@@ -69,6 +69,7 @@ ARGUMENTS: tuple[Argument, ...] = (
         f"local:FOLDER; parts: {', '.join(MODELS.names())}",
     ),
     Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
+    Argument("model_deadline", "60", "seconds for one reply of it, 0.1 to 3600"),
     Argument("find_model", "", "language model that answers the Find tools; empty = by rule"),
     Argument("find_model_url", "", "address of its OpenAI-compatible server, .../v1"),
     Argument("explore_encoder", "", "SigLIP or CLIP class folder, for ExploreByView"),
@@ -181,6 +182,7 @@ class Arguments:
     planner: str = "none"
     model: str = ""
     model_url: str = ""
+    model_deadline: float = 60.0
     find_model: str = ""
     find_model_url: str = ""
     explore_encoder: str = ""
@@ -267,6 +269,9 @@ class Arguments:
             planner=text["planner"],
             model=text["model"],
             model_url=text["model_url"],
+            model_deadline=_number(
+                "model_deadline", text["model_deadline"], minimum=0.1, maximum=3600.0
+            ),
             find_model=text["find_model"],
             find_model_url=text["find_model_url"],
             explore_encoder=text["explore_encoder"],

@@ -187,6 +187,17 @@ def add_model_flags(parser: argparse._ActionsContainer, about: str, flag: str = 
     add_url_flag(parser, f"{flag}-url")
 
 
+def add_deadline_flag(parser: argparse._ActionsContainer) -> None:
+    """Declares how long a model may take."""
+    parser.add_argument(
+        "--model-deadline",
+        type=float,
+        default=60.0,
+        metavar="S",
+        help="seconds for one reply of the model, above 0 (default: 60)",
+    )
+
+
 def add_backend_flags(
     parser: argparse._ActionsContainer, names: Sequence[str], about: str, default: str = ""
 ) -> None:

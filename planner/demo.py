@@ -18,7 +18,7 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
-from planner.command_line import add_model_flags
+from planner.command_line import add_deadline_flag, add_model_flags
 from planner.demo_log import story_writer
 from planner.replay.judging import check_bag
 from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED
@@ -144,6 +144,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "where there is one",
     )
     add_model_flags(parser, "language model, for planners that need one")
+    add_deadline_flag(parser)
+    parser.add_argument(
+        "--adapter", default="", help="of a model that takes one: a shipped one's name, or a file"
+    )
     parser.add_argument(
         "--house", default=DEFAULT_HOUSE, help="for the tour and for instructions in words"
     )
@@ -209,6 +213,9 @@ def run(args: argparse.Namespace) -> int:
         "pace": args.pace,
     }
     given |= {"model": args.model, "model_url": args.model_url}
+    given["model_deadline"] = str(args.model_deadline)
+    if args.adapter:
+        given["adapter"] = args.adapter
     if stand_in is not None:
         given |= {"agents": "1", "memory": stand_in.memory, "pace": "1"}
         given["record_exclude"] = f"{UNRECORDED}|{stand_in.unrecorded}"

@@ -69,7 +69,15 @@ def test_an_instruction_is_given_in_a_house(
     assert (told["instruction"], told["house"], told["episode"]) == (WORDS, "train_3", "")
     planner = nodes["task_planner"].parameters
     assert (planner["model"], planner["model_url"]) == ("m", "http://127.0.0.1:1/v1")
+    assert planner["model_deadline"] == 60.0
     assert "note: " not in capsys.readouterr().out
+
+
+def test_a_slow_model_and_its_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    model = ["--planner", "react", "--model", "smollm2", "--adapter", "react"]
+    nodes = started([WORDS, *model, "--model-deadline", "300"], monkeypatch, tmp_path)
+    planner = nodes["task_planner"].parameters
+    assert (planner["model_deadline"], planner["adapter"]) == (300.0, "react")
 
 
 def test_words_get_a_robot_and_a_person(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -67,7 +67,6 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
     what.add_argument("--seed", type=int, default=0, help="added to each episode's")
     what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
     what.add_argument("--show-states", action="store_true", help="summaries include object states")
-    what.add_argument("--model-deadline", type=float, default=60.0, help="seconds for a reply")
     what.add_argument(
         "--model-wait", type=float, default=600.0, help="seconds to wait for its server"
     )
@@ -142,7 +141,6 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             seed=args.seed,
             most_cycles=args.max_cycles,
             show_states=args.show_states,
-            model_deadline_s=args.model_deadline,
             model_wait_s=args.model_wait,
             prompt_price=args.price_prompt,
             cached_price=args.price_cached,

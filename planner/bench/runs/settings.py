@@ -15,6 +15,7 @@ from planner.app.embedded_run import usual_backend
 from planner.app.part_flags import add_part_flags
 from planner.command_line import (
     add_backend_flags,
+    add_deadline_flag,
     add_flags,
     add_model_flags,
     add_option_flags,
@@ -342,6 +343,7 @@ class GivenSettings(TypedDict):
     model: str
     model_url: str
     model_options: Mapping[str, OptionValue]
+    model_deadline_s: float
     agents: int
     memory: str
     memory_model: str
@@ -374,6 +376,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
         "a simulator; default: what the house needs, else embedded",
     )
     add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")
+    add_deadline_flag(group)
     group.add_argument(
         "--agents", type=int, default=0, metavar="N", help="how many agents act; 0 = all"
     )
@@ -421,6 +424,7 @@ def read_setting_flags(args: argparse.Namespace) -> GivenSettings:
         model=absolute(args.model),
         model_url=args.model_url,
         model_options=read_option_flags(args, model_part(args.model), MODELS.options()),
+        model_deadline_s=args.model_deadline,
         agents=args.agents,
         memory=args.memory,
         memory_model=args.memory_model,
