@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -47,9 +47,9 @@ from planner.planning.planner_model import (
     shorten,
 )
 from planner.planning.right_calls import RightCalls
-from planner.world.belief import Belief
+from planner.world.belief import Belief, BeliefNode
 from planner.world.primitive import Capabilities
-from planner.world.skill import FAILURE_PREFIX, SkillCall
+from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import EntityKind
 
@@ -193,18 +193,14 @@ class AgentDialogues:
             return Ability(verbs, dialogue.repeats.blocked, may_ask)
         able, held = context.capabilities.get(dialogue.agent), dialogue.repeats.held
         is_full = len(held) >= (able.hands if able is not None else 1)
-        near = self._near(dialogue.repeats.at, context.belief)
-        return Ability(verbs, dialogue.repeats.blocked, may_ask, held, is_full, near)
-
-    def _near(self, at: str | None, belief: Belief) -> tuple[str, ...]:
-        """Where an agent is that went to `at`: there, what that is on, and what else is there."""
-        node = belief.find(at) if at is not None else None
-        if node is None:
-            return ()
-        is_thing = node.kind is EntityKind.OBJECT and node.parent is not None
-        places = {node.name, node.parent if is_thing else node.name}
-        around = (n for n in belief.nodes.values() if n.name in places or n.parent in places)
-        return tuple(word for n in around if (word := word_of(n, self._script.naming)))
+        at = dialogue.repeats.at
+        near = _near(at, context.belief, self._script.naming)
+        vain = [SkillCall(SkillName.NAVIGATE, (word,)) for word in (at, *held) if word]
+        vain += [call for word, node in near.items() for call in _needless(word, node)]
+        # Nothing is finished with something in the hand.
+        vain += [DONE] if held else []
+        blocked = (*dialogue.repeats.blocked, *vain)
+        return Ability(verbs, blocked, may_ask, held, is_full, tuple(near))
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
@@ -284,6 +280,25 @@ class AgentDialogues:
                 dialogue.shortened += count
                 if not count:
                     raise
+
+
+def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, BeliefNode]:
+    """Where an agent is that went to `at`: there, what that is on, and what else is there."""
+    node = belief.find(at) if at is not None else None
+    if node is None:
+        return {}
+    is_thing = node.kind is EntityKind.OBJECT and node.parent is not None
+    places = {node.name, node.parent if is_thing else node.name}
+    around = (n for n in belief.nodes.values() if n.name in places or n.parent in places)
+    return {word: n for n in around if (word := word_of(n, naming))}
+
+
+def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:
+    """Opening what does not open or stands open, and closing likewise."""
+    if node.openness is None or node.openness >= 0.5:
+        yield SkillCall(SkillName.OPEN, (word,))
+    if node.openness is None or node.openness < 0.5:
+        yield SkillCall(SkillName.CLOSE, (word,))
 
 
 # Planner `react`: EPM's dialogue with a language model (EPM-2.5).

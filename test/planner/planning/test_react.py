@@ -387,3 +387,27 @@ def test_the_short_wording_offers_what_is_within_reach(toy_world: Make) -> None:
     assert f"Pick[{word}] is not possible now" in model.asked[1][-1].text
     planner.observe((AgentResult("agent_0", went, SkillResult.success(), 1.0),))
     assert str(decide(planner, context(world)).calls["agent_0"]) == f"Pick[{word}]"
+
+
+def test_the_short_wording_offers_no_end_with_something_in_the_hand(toy_world: Make) -> None:
+    world = one_robot(toy_world)
+    things = world.belief().of_kind(EntityKind.OBJECT)
+    thing = next(node for node in things if node.parent in world.belief().nodes)
+    word, place = (
+        f"Object.{world.belief().nodes[name].entity_id}"
+        for name in (thing.name, thing.parent or "")
+    )
+    said = [
+        f"Navigate[{word}]",
+        f"Pick[{word}]",
+        "Done[]",
+        f"Navigate[{word}]",
+        f"Navigate[{place}]",
+    ]
+    planner, model = short(world, *said)
+    for _ in range(2):
+        (call,) = decide(planner, context(world)).calls.values()
+        planner.observe((AgentResult("agent_0", call, SkillResult.success(), 1.0),))
+    assert str(decide(planner, context(world)).calls["agent_0"]) == f"Navigate[{place}]"
+    refused = [turn[-1].text for turn in model.asked[3:]]
+    assert ["is not possible now" in text for text in refused] == [True, True]
