@@ -21,6 +21,7 @@ import time
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from machine import print_table
 
@@ -96,7 +97,7 @@ class Person:
         self.replied_s: list[float] = []
         self.goes_on = self.tasks = 0
 
-    def give_task(self) -> object:
+    def give_task(self) -> Any:
         """Sends the next task; its result, when it comes."""
         handle = self.instructions.send(TASKS[self.tasks % len(TASKS)])
         self.tasks += 1

@@ -108,6 +108,7 @@ class EpisodeRun:
         encoder: compares pictures with words for ExploreByView; None = nothing does.
         floor: the map that the robots build; None = they walk by the layout.
         skills: who moves the bodies; None = the world's own primitives.
+        on_session: gets the session before it begins, such as to talk about it.
     """
 
     backend: Backend
@@ -125,6 +126,7 @@ class EpisodeRun:
     encoder: ViewEncoder | None = None
     floor: FloorSource | None = None
     skills: SkillChoice | None = None
+    on_session: Callable[[Session], None] | None = None
     events: list[Event] = field(default_factory=list)
 
     def run(self) -> RunResult:
@@ -154,6 +156,8 @@ class EpisodeRun:
             self.skills,
         )
         session = Session(self.task, self.planner, world, ask=self.ask)
+        if self.on_session is not None:
+            self.on_session(session)
         self.steps.begin()
         outcome = await session.run()
         _raise(outcome)

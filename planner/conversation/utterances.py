@@ -310,8 +310,11 @@ _REPLACED = re.compile(r"[ ,]+(instead( of (that|this|it))?|rather than (that|th
 _ADDS = re.compile(
     r"^(and (also|please)|and|also|plus|as well as|in addition|additionally)[ ,]+(?=\S)"
 )
-_ADDED = re.compile(r"[ ,]+(too|as well|also|in addition|on top of that)$")
+_ADDED = re.compile(
+    r"[ ,]+(too|as well|also|in addition|on top of that)([ ,]+(please|then|thanks))?$"
+)
 _ALSO = re.compile(r"^((?:please )?[a-z]+) also |^also ")
+_STAYS = re.compile(r"\b(can|may|should|shall) (stay|remain)\b|\b(is|are) not needed\b")
 _JOINED = re.compile(r"^(and|then|but)\s+", re.IGNORECASE)
 _SHORT = re.compile(r"\b(you|we|they)['\u2019]re\b", re.IGNORECASE)
 _CHANGES = re.compile(
@@ -365,6 +368,11 @@ def _marked(text: str, plain: str) -> Utterance:
     if found := _ALSO.match(lower):
         verb = bare[: len(found.group(1))] + " " if found.group(1) else ""
         return Utterance(Kind.ADD, verb + bare[found.end() :])
-    if _CHANGES.match(plain) or ", not " in lower or " instead of " in lower:
+    if (
+        _CHANGES.match(plain)
+        or _STAYS.search(plain)
+        or ", not " in lower
+        or " instead of " in lower
+    ):
         return Utterance(Kind.CHANGE, bare)
     return Utterance(Kind.OTHER, bare)

@@ -166,6 +166,21 @@ def _word(scene: Scene, name: str) -> str:
 
 _LEAST = {Amount.SOME: 2, Amount.FEW: 3}
 NO_PURPOSES: Mapping[str, frozenset[str]] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Former:
+    """What a former goal has settled for the same descriptions, in words.
+
+    Attributes:
+        excluded: names that a description no longer means.
+    """
+
+    bound: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    excluded: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+
 # Of these any one is as good as another, even in another room.
 _ALIKE = frozenset({"floor", "trash_can"})
 
@@ -224,6 +239,7 @@ class Bindings:
         settle: never ask.
         tied: a definite description that several fit stands for the same one each time.
         purposes: what is rather meant by definite descriptions, by key.
+        former: what was bound and answered for a former goal, by descriptions in words.
     """
 
     def __init__(
@@ -236,8 +252,11 @@ class Bindings:
         settle: bool,
         tied: bool = False,
         purposes: Mapping[str, frozenset[str]] = NO_PURPOSES,
+        former: Former | None = None,
     ) -> None:
         self._scene, self.purposes = scene, purposes
+        self.former = former or Former()
+        self.words: dict[str, str] = {}
         self._choices = choices
         self.bound: dict[str, tuple[str, ...]] = dict(bound)
         self._searched = searched
@@ -328,7 +347,7 @@ class Bindings:
 
     def chosen(self, key: str, candidates: Sequence[str]) -> tuple[list[str], Choice | None]:
         """The candidates that an answer leaves."""
-        choice = self._choices.get(key)
+        choice = self._choices.get(key, self.former.choices.get(self.words.get(key, "")))
         if choice is None:
             return list(candidates), None
         return choice.of(self._scene, candidates), choice
@@ -389,14 +408,18 @@ class _OneDescription:
         self.settled = bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:
-        fits = self.bindings.fitting.names(self.phrase)
+        former, words = self.bindings.former, self._words
+        self.bindings.words[self.key] = words
+        gone = former.excluded.get(words, ())
+        fits = [name for name in self.bindings.fitting.names(self.phrase) if name not in gone]
         names = [name for name in fits if name not in self.able]
         none_can = fits and not names and self.phrase.count is not Amount.ALL
         if none_can and (self.settled or not self._may_others(fits)):
             self._fail(Why.UNFIT, self.able[fits[0]])
             return None
         names, choice = self.bindings.chosen(self.key, names)
-        before = [n for n in self.bindings.bound.get(self.key, ()) if n not in self.able]
+        bound = self.bindings.bound.get(self.key, former.bound.get(words, ()))
+        before = [n for n in bound if n not in self.able]
         found = self._every(names, before) if self._means_all else self._some(names, before, choice)
         if found is not None:
             self.bindings.bound[self.key] = found.names

@@ -7,7 +7,14 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from planner.grounding.binding import Binding, Bindings, Choice, choice_json, choice_of
+from planner.grounding.binding import (
+    Binding,
+    Bindings,
+    Choice,
+    Former,
+    choice_json,
+    choice_of,
+)
 from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
@@ -99,6 +106,7 @@ class Grounder:
         *,
         settle: bool,
         tied: bool = False,
+        former: Former | None = None,
     ) -> None:
         self._goal, self._scene = goal, scene
         self._bindings = Bindings(
@@ -109,6 +117,7 @@ class Grounder:
             settle=settle,
             tied=tied,
             purposes=purposes(goal, scene),
+            former=former,
         )
         self._drafts = Drafts(scene)
         self._places = Places(scene, self._bindings, self._drafts)
@@ -142,6 +151,7 @@ class Grounder:
             questions=tuple(opened.questions.values()),
             unbound=tuple(unbound),
             bound=self._bindings.bound,
+            words=self._bindings.words,
         )
 
     def _applies(self, request: Request, index: int) -> bool:
@@ -360,6 +370,7 @@ class Binder:
         choices: what was answered already, by the keys of descriptions.
         settle: never ask: where several fit, any of them will do.
         tied: but the same one wherever the goal says "the table".
+        former: what a former goal has settled.
     """
 
     def __init__(
@@ -369,8 +380,11 @@ class Binder:
         *,
         settle: bool = False,
         tied: bool = False,
+        former: Former | None = None,
     ) -> None:
         self.goal = goal
+        self._former = former
+        self._words: dict[str, str] = {}
         self._choices = dict(choices or {})
         self._settle, self._tied = settle, tied
         self._searched: set[str] = set()
@@ -397,10 +411,28 @@ class Binder:
             frozenset(self._searched),
             settle=self._settle,
             tied=self._tied,
+            former=self._former,
         )
         found = grounder.ground()
-        self._bound = dict(found.bound)
+        self._bound, self._words = dict(found.bound), dict(found.words)
         return found
+
+    def continued(self, goal: Goal, other: str = "") -> Binder:
+        """Another goal in the same task: what was settled stays, by descriptions in words.
+
+        Args:
+            goal: from now on.
+            other: a description in words that means another thing than so far; "" = none.
+        """
+        before = self._former or Former()
+        bound = {**before.bound, **{self._words[k]: names for k, names in self._bound.items()}}
+        choices = {**before.choices, **{self._words.get(k, k): c for k, c in self._choices.items()}}
+        gone = (*before.excluded.get(other, ()), *bound.pop(other, ()))
+        choices.pop(other, None)
+        excluded = {**before.excluded, **({other: gone} if other else {})}
+        made = Binder(goal, settle=self._settle, former=Former(bound, choices, excluded))
+        made._first, made._searched = self._first, set()
+        return made
 
     def give_up(self, key: str) -> None:
         """Nothing more that fits a description can be found; `update` then counts without it."""
@@ -426,5 +458,12 @@ class Binder:
     def understood(self) -> dict[str, JsonValue]:
         """The goal as it is published for the evaluator, which binds it to the true world."""
         form = self.goal.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-        answers: list[JsonValue] = [choice_json(k, choice) for k, choice in self._choices.items()]
+        former = self._former or Former()
+        choices = {
+            key: former.choices.get(words) or Choice(self._bound[key])
+            for key, words in self._words.items()
+            if words in former.choices or (words in former.excluded and self._bound.get(key))
+        }
+        settled = {**choices, **self._choices}
+        answers: list[JsonValue] = [choice_json(k, choice) for k, choice in settled.items()]
         return {"understood": form, "answers": answers}

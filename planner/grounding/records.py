@@ -169,6 +169,7 @@ class Grounding:
         requests: for each proposition the index of its request in `Goal.requests`.
         request_words: each request in English.
         bound: names of things by the keys of their descriptions.
+        words: these descriptions in English.
     """
 
     evaluation: Mapping[str, JsonValue] | None
@@ -180,6 +181,7 @@ class Grounding:
     questions: tuple[Question, ...] = ()
     unbound: tuple[Unbound, ...] = ()
     bound: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    words: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sought(self) -> tuple[Missing | OpenEnded, ...]:

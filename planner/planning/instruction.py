@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pydantic import JsonValue
 
-from planner.conversation.talk import Said
+from planner.conversation.talk import Revision, Said
 from planner.planning.planner import Task, Terms, terms_of
 from planner.planning.session import Outcome, Status
 from planner.world.episode import MAX_AGENTS, Episode
@@ -78,6 +78,16 @@ def task_of(request: Request, episode: Episode | None, known_agents: Sequence[st
         seed=episode.seed if episode is not None else 0,
         terms=terms_of_request(request, episode),
     )
+
+
+def agents_of(episode: Episode | None) -> tuple[str, ...]:
+    """The agents of an episode; () without one."""
+    return tuple(placement.uid for placement in episode.agents) if episode is not None else ()
+
+
+def revised(task: Task, revision: Revision) -> Task:
+    """A task as it is after somebody changed it."""
+    return replace(task, instruction=revision.text, meaning=revision.goal, goal=None)
 
 
 def instruction_text(request: Request, episode: Episode | None) -> str:

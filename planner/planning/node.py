@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -14,7 +14,7 @@ from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph, WorldGraphNod
 from pydantic import JsonValue
 from std_msgs.msg import String
 
-from planner.conversation.talk import Next, Reply, Talk, reply_without_task
+from planner.conversation.talk import Next, Reply, Said, reply_without_task
 from planner.conversation.utterances import Kind, utterance_of
 from planner.models.caller import ModelCall
 from planner.models.ledger import Account, LedgerModel
@@ -24,15 +24,23 @@ from planner.planning.instruction import (
     Request,
     RequestError,
     accepted,
+    agents_of,
     instruction_text,
     task_of,
 )
 from planner.planning.part import make_planner, needs_model
-from planner.planning.planner import Task, TeamMessage, no_picture
+from planner.planning.planner import Planner, Task, TeamMessage, no_picture
 from planner.planning.planner_inputs import RosInputs, is_soon
 from planner.planning.ros_world import RosMessages, RosWorld
-from planner.planning.session import Outcome, Questions, Session, Status, ignore_goal
-from planner.planning.status.node import BridgeWorld, Judge, StatusPublisher
+from planner.planning.session import Outcome, Questions, Session, Status
+from planner.planning.status.node import (
+    BridgeWorld,
+    Judge,
+    StatusPublisher,
+    decision_of,
+    feedback_of,
+)
+from planner.planning.talking import Conversation
 from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.agent_topics import TeamTalk
@@ -51,12 +59,11 @@ from planner.world import topics
 from planner.world.bounds import OutOfBounds
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
-from planner.world.memory_wire import change_record, entity_record, stamp_seconds
+from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillCall
-from planner.world.topics import InstructionCode, one_line
+from planner.world.topics import InstructionCode
 
 WATCH_S = 0.2
-# Wall seconds between log messages while the memory is missing.
 LOG_PERIOD_S = 5.0
 # A client that has not received the acceptance sends its instruction again, each time after
 # `planner.ros.goal_server.ACCEPT_TIMEOUT_S`; results are kept so that it is not followed twice.
@@ -67,12 +74,8 @@ NOTHING_YET = Status(0, "", {})
 BACKWARDS_S = 0.5
 
 
-# A memory that has just started publishes the agents one after another.
-AGENTS_WAIT_S = 3.0
-
-
-def _agents_of(episode: Episode | None) -> tuple[str, ...]:
-    return tuple(placement.uid for placement in episode.agents) if episode is not None else ()
+# Instructions that wait for the end of the running one.
+MAX_QUEUED = 10
 
 
 class TaskPlannerNode(ManagedNode):
@@ -99,8 +102,8 @@ class TaskPlannerNode(ManagedNode):
         self._lost: Outcome | None = None
         self._world_s = 0.0
         self._clock_of_world = WorldClock(self)
+        self._queued: deque[tuple[Goal, Request]] = deque()
         self._work: asyncio.Task[Outcome] | None = None
-        self._session: Session | None = None
         self._status = NOTHING_YET
         self._queue = ExecutorQueue(self)
         self._loop = LoopThread("task_planner", self._on_loop_error)
@@ -112,6 +115,8 @@ class TaskPlannerNode(ManagedNode):
         self._pictures = NewestPictures(self) if self._settings.wants_pictures else None
         self._team = TeamTalk(self, self._on_said) if self._settings.choice.part.asks.team else None
         self._messages: RosMessages | None = None
+        wait_s = self._settings.answer_wait_s
+        self._conversation = Conversation(self._inputs, self._questions, self._tell, wait_s)
         self._inputs.set_house(self._world.layout)
         self._world.follow(
             lambda house: self._loop.call(partial(self._inputs.set_house, house)),
@@ -124,8 +129,9 @@ class TaskPlannerNode(ManagedNode):
         )
         self._judge = Judge(self, self._queue)
         listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
-        listen(self, MemoryUpdate, topics.MEMORY_UPDATES, self._on_update, qos.EVENTS)
-        listen(self, EntityList, topics.MEMORY_ENTITIES, self._on_list, qos.LATCHED)
+        pass_on, inputs = self._loop.pass_on, self._inputs
+        listen(self, MemoryUpdate, topics.MEMORY_UPDATES, pass_on(inputs.update), qos.EVENTS)
+        listen(self, EntityList, topics.MEMORY_ENTITIES, pass_on(inputs.mend), qos.LATCHED)
         listen(self, String, ANSWER, self._on_answer, qos.EVENTS, f"/{ANSWER}")
         self._server = GoalServer(
             self,
@@ -144,7 +150,9 @@ class TaskPlannerNode(ManagedNode):
         self._publish_status(InstructionStatus(house=self._world.house_name))
 
     def deactivate(self) -> None:
-        """Ends the running instruction and stops its agents."""
+        """Ends the running instruction and stops its agents; those that wait end, too."""
+        for waiting, _ in list(self._queued):
+            self._drop_queued(waiting, "task_planner was deactivated")
         if self._goal is not None:
             self._abort(Outcome(InstructionCode.CANCELED, "task_planner was deactivated"))
 
@@ -204,18 +212,6 @@ class TaskPlannerNode(ManagedNode):
     def _on_settled(self, agent: str, stamp_s: float) -> None:
         self._loop.call(partial(self._inputs.settle, agent, stamp_s))
 
-    def _on_update(self, message: MemoryUpdate) -> None:
-        self._loop.call(lambda: self._inputs.log.change(change_record(message)))
-
-    def _on_list(self, message: EntityList) -> None:
-        def mend() -> None:
-            log, sequence = self._inputs.log, int(message.sequence)
-            if log.broken or sequence < log.sequence:
-                entities = [entity_record(entity) for entity in message.entities]
-                log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
-
-        self._loop.call(mend)
-
     def _watch_world(self) -> None:
         """Ends the instruction if the world was restarted, since its effects are undone."""
         before_s, self._world_s = self._world_s, self._clock_of_world.now_s
@@ -238,39 +234,77 @@ class TaskPlannerNode(ManagedNode):
         if self.refusal:
             self._conclude(goal, Outcome(InstructionCode.NOT_READY, self.refusal))
             return
+        request = goal.request
         if self._goal is not None:
-            self._hear(goal.request.instruction, partial(self._reply, goal))
-            return
-        if reply := reply_without_task(goal.request.instruction):
+            self._hear(request.instruction, partial(self._reply, goal), list(request.dialogue))
+        elif reply := reply_without_task(request.instruction):
             self._reply(goal, reply)
-            return
+        else:
+            self._accept(goal, _request_of(goal))
+
+    def _accept(self, goal: Goal, request: Request) -> None:
+        """Begins to follow an instruction."""
         self._goal, self._lost = goal, None
-        text = instruction_text(_request_of(goal), self._world.episode)
-        self._talk = Talk(text, lambda: self._inputs.belief, lambda: self._clock_of_world.now_s)
+        text = instruction_text(request, self._world.episode)
+        self._conversation.accept(text, lambda: self._clock_of_world.now_s)
         self._world_s = self._clock_of_world.now_s
         self._publish_status(
             accepted(
                 bytes(goal.goal_id.uuid).hex(),
-                _request_of(goal),
+                request,
                 self._world.episode,
                 self._world.house_name,
-                _agents_of(self._world.episode),
+                agents_of(self._world.episode),
             )
         )
         self._keep_watch()
-        self._loop.call(partial(self._start, goal, self._world.episode))
+        self._loop.call(partial(self._start, goal, request, self._world.episode))
 
-    def _hear(self, text: str, answer: Callable[[Reply], None]) -> None:
+    def _hear(
+        self, text: str, answer: Callable[[Reply], None], dialogue: Sequence[str] = ()
+    ) -> None:
         """Takes up what is said while an instruction is followed; stop before anything is read."""
-        if utterance_of(text).halts and self._session is not None:
+        session = self._conversation.session
+        if utterance_of(text).halts and session is not None:
             # In this thread: the planner's may be busy with a decision.
-            self._session.forbid()
+            session.forbid()
             for client in self._hands.values():
                 client.cancel()
-        self._loop.call(lambda: asyncio.ensure_future(self._take_up(text, answer)))
+
+        def take(reply: Reply) -> None:
+            if reply.next is Next.END:
+                self._stop()
+            self._queue.post(partial(answer, reply))
+
+        hearing = partial(self._conversation.hear, text, dialogue, take)
+        self._loop.call(lambda: asyncio.ensure_future(hearing()))
 
     def _reply(self, goal: Goal, reply: Reply) -> None:
-        self._conclude(goal, Outcome(reply.code, reply.text, reply.question))
+        """Ends a goal with the reply to what it said, unless its task comes afterwards, or now."""
+        if reply.next not in (Next.QUEUE, Next.REPLACE):
+            self._conclude(goal, Outcome(reply.code, reply.text, reply.question))
+            return
+        if len(self._queued) >= MAX_QUEUED:
+            text = f"{MAX_QUEUED} instructions are waiting already"
+            self._conclude(goal, Outcome(InstructionCode.BUSY, text))
+            return
+        request = replace(_request_of(goal), instruction=reply.instruction, dialogue=())
+        self._queued.append((goal, request))
+        if reply.next is Next.REPLACE:
+            self._queued.rotate()
+            if self._goal is not None:
+                text = f"replaced by: {reply.instruction[:200]}"
+                self._abort(Outcome(InstructionCode.CANCELED, text))
+        self._begin_queued()
+
+    def _begin_queued(self) -> None:
+        if self._goal is None and self._queued:
+            self._accept(*self._queued.popleft())
+
+    def _drop_queued(self, goal: Goal, why: str) -> None:
+        """Ends a goal that waits for its turn."""
+        self._queued = deque(one for one in self._queued if one[0] != goal)
+        self._conclude(goal, Outcome(InstructionCode.CANCELED, why))
 
     def _on_wrong(self, goal: Goal, problem: OutOfBounds) -> None:
         text = f"the request is out of bounds: {problem}"
@@ -280,6 +314,8 @@ class TaskPlannerNode(ManagedNode):
         if goal == self._goal:
             self._log("the instruction is canceled: all agents stop")
             self._loop.call(self._stop)
+        elif any(goal == waiting for waiting, _ in self._queued):
+            self._drop_queued(goal, "canceled before it began")
 
     def _keep_watch(self) -> None:
         if self._timer.is_canceled():
@@ -296,6 +332,9 @@ class TaskPlannerNode(ManagedNode):
             if reason:
                 text = f"nobody waits for the instruction any more: {reason}"
                 self._abort(Outcome(InstructionCode.CANCELED, text))
+        for waiting, _ in list(self._queued):
+            if reason := self._server.lost_client(waiting):
+                self._drop_queued(waiting, f"nobody waits for the instruction any more: {reason}")
         if self._goal is None and not any(client.is_busy for client in self._hands.values()):
             self._timer.cancel()
 
@@ -308,6 +347,7 @@ class TaskPlannerNode(ManagedNode):
         self._log(f"{outcome.code.name}: {outcome.text}")
         self._publish_status(self._publisher.status.ended(outcome))
         self._conclude(goal, outcome)
+        self._begin_queued()
 
     def _conclude(self, goal: Goal, outcome: Outcome) -> None:
         result = FollowInstruction.Result(
@@ -339,28 +379,16 @@ class TaskPlannerNode(ManagedNode):
 
     # In the event loop
 
-    async def _take_up(self, text: str, answer: Callable[[Reply], None]) -> None:
-        """Does what was said, and answers; after a stop, once all agents stand."""
-        talk, session = self._talk, self._session
-        reply = talk.hear(text)
-        if reply.stands:
-            if session is not None:
-                await session.standing()
-            reply = talk.standing(reply)
-        if reply.next is Next.END:
-            self._stop()
-        self._log(f"said: {one_line(text)[:200]!r}; reply: {reply.question or reply.text}")
-        running = {} if session is None or session.is_held else session.running
-        calls = {agent: str(call) for agent, call in running.items()}
+    def _tell(self, said: tuple[Said, ...], text: str, calls: Mapping[str, str]) -> None:
+        """Publishes what was said."""
+        self._log(f"said: {said[-2:][0].text!r}; reply: {text}")
         self._queue.post(
-            lambda: self._publish_status(
-                self._publisher.status.talked(talk.said, reply.text, calls)
-            )
+            lambda: self._publish_status(self._publisher.status.talked(said, text, calls))
         )
-        self._queue.post(partial(answer, reply))
 
-    def _start(self, goal: Goal, episode: Episode | None) -> None:
-        work = self._work = asyncio.ensure_future(self._follow_instruction(goal, episode))
+    def _start(self, goal: Goal, request: Request, episode: Episode | None) -> None:
+        following = self._follow_instruction(goal, request, episode)
+        work = self._work = asyncio.ensure_future(following)
 
         def end(done: asyncio.Task[Outcome]) -> None:
             self._work = None
@@ -380,13 +408,6 @@ class TaskPlannerNode(ManagedNode):
         if self._work is not None:
             self._work.cancel()
 
-    async def _know_agents(self, names: tuple[str, ...]) -> None:
-        """Waits a moment for agents that the memory has not published yet."""
-        for _ in range(round(AGENTS_WAIT_S / 0.1)):
-            if all(name in self._inputs.agents for name in names):
-                return
-            await asyncio.sleep(0.1)
-
     async def _await_pictures(self, agents: tuple[str, ...]) -> None:
         """Waits a moment for the first picture of each agent, if the planner reads pictures."""
         pictures = self._pictures
@@ -398,22 +419,28 @@ class TaskPlannerNode(ManagedNode):
 
     def _is_in_step(self) -> bool:
         waits = self._world.is_in_lockstep
-        if waits is None:
-            return False
-        return not waits or (self._lockstep.is_heard and self._settled.is_present)
+        in_step = self._lockstep.is_heard and self._settled.is_present
+        return waits is not None and (not waits or in_step)
 
-    async def _follow_instruction(self, goal: Goal, episode: Episode | None) -> Outcome:
-        request = _request_of(goal)
+    async def _follow_instruction(
+        self, goal: Goal, request: Request, episode: Episode | None
+    ) -> Outcome:
         if not await self._ready():
             text = f"no memory published a house and an agent within {self._wait_s:.0f} s"
             return Outcome(InstructionCode.NOT_READY, text)
-        await self._know_agents(request.agents or _agents_of(episode) or self._world.agents)
+        names = request.agents or agents_of(episode) or self._world.agents
+        # A memory that has just started publishes the agents one after another.
+        await is_soon(lambda: all(name in self._inputs.agents for name in names))
         if not await is_soon(self._is_in_step):
             self._log("the world does not wait for this planner")
         try:
             task = task_of(request, episode, self._inputs.agents)
         except RequestError as error:
             return Outcome(error.code, str(error))
+        meant = self._conversation.meant(task)
+        if isinstance(meant, Outcome):
+            return meant
+        by_names, task = meant.goal is not None and task.goal is None, meant
         house = self._inputs.layout.name
         # Heartbeats start before anything is requested of an agent.
         self._queue.post(partial(self._heartbeat.attend, task.agents))
@@ -421,8 +448,11 @@ class TaskPlannerNode(ManagedNode):
             lambda: self._publish_status(self._publisher.status.understood(task, house))
         )
         settings, account = self._settings, Account()
-        choice = settings.choice_for(max_calls := int(goal.request.max_calls) or self._max_calls)
-        choice = choice.for_task(task)
+        chosen = settings.choice_for(max_calls := int(goal.request.max_calls) or self._max_calls)
+        if by_names:
+            # Names need no reading.
+            chosen = replace(chosen, name="expert", options={})
+        choice = chosen.for_task(task)
         if choice.part.needs.model and settings.model is None:
             return Outcome(InstructionCode.NO_GOAL, needs_model(self._planner))
         await self._await_pictures(task.agents)
@@ -433,8 +463,12 @@ class TaskPlannerNode(ManagedNode):
         if settings.model is not None:
             settings.model.on_wait = announce
             model = LedgerModel(settings.model, (account, settings.run), settings.prices)
+
+        def make(task: Task) -> Planner:
+            return make_planner(chosen, task, model, self._publish_trace)
+
         try:
-            planner = make_planner(choice, task, model, self._publish_trace)
+            planner = make(task)
         except PlannerError as error:
             return Outcome(InstructionCode.BAD_REQUEST, str(error))
         ask = partial(self._ask, announce)
@@ -446,19 +480,18 @@ class TaskPlannerNode(ManagedNode):
             cancel=lambda agent: self._queue.post(partial(self._cancel, agent)),
             log=self._log,
             on_status=partial(self._show, goal, task),
-            on_goal=self._on_understood if task.goal is None else ignore_goal,
+            on_goal=partial(self._on_understood, task.goal is None),
             picture=self._pictures.picture if self._pictures is not None else no_picture,
             talk=self._messages,
         )
         session = Session(
             task, planner, world, max_calls, ask if asks else None, self._publish_turn
         )
-        self._session = session
-        self._talk.begin(session)
+        self._conversation.begin(session, make)
         try:
             outcome = await session.run()
         finally:
-            self._session = None
+            self._conversation.end()
         if model is not None:
             outcome = replace(outcome, evidence={**outcome.evidence, **account.as_evidence()})
         if self._publisher.status.goal and outcome.code is not InstructionCode.CANCELED:
@@ -475,8 +508,11 @@ class TaskPlannerNode(ManagedNode):
 
         return RosMessages(task.agents, send, self._inputs.changed, self._log)
 
-    def _on_understood(self, goal: Mapping[str, JsonValue]) -> None:
+    def _on_understood(self, is_text: bool, goal: Mapping[str, JsonValue]) -> None:
         """Publishes what the planner has understood, before anything moves for it."""
+        if not is_text and not self._conversation.talk.is_revised:
+            return
+        self._conversation.talk.understood(goal)
         self._queue.post(lambda: self._publish_status(self._publisher.status.understanding(goal)))
 
     def _publish_turn(self, agent: str, deciding: bool) -> None:
@@ -515,7 +551,9 @@ class TaskPlannerNode(ManagedNode):
             return
 
         def take() -> None:
-            goes_on = kind is Kind.GO_ON and self._goal is not None and self._talk.is_held
+            goes_on = (
+                kind is Kind.GO_ON and self._goal is not None and self._conversation.talk.is_held
+            )
             if not goes_on and self._questions.answer(message.data):
                 return
             if self._goal is None:
@@ -529,36 +567,20 @@ class TaskPlannerNode(ManagedNode):
         self._status = status
         self._feed_back(goal, status)
         if not self._settings.choice.part.needs.model:
-            call = ModelCall(
-                planner=self._planner,
-                model="",
-                agents=task.agents,
-                cycle=status.cycle,
-                reply=status.plan,
-                calls=tuple(status.calls[agent] for agent in task.agents),
-            )
-            self._publish_trace(call)
+            self._publish_trace(decision_of(self._planner, task.agents, status))
 
     def _feed_back(self, goal: Goal, status: Status) -> None:
-        feedback = FollowInstruction.Feedback(
-            cycle=status.cycle,
-            plan=status.plan,
-            agents=list(status.calls),
-            calls=list(status.calls.values()),
-        )
-
         def tell() -> None:
             if goal == self._goal and goal.is_active:
                 self._publish_status(self._publisher.status.running(status))
-                goal.publish_feedback(feedback)
+                goal.publish_feedback(feedback_of(status))
 
         self._queue.post(tell)
 
     def _publish_trace(self, call: ModelCall) -> None:
-        if not call.answered:
-            # The feedback or the result will report it.
-            return
-        self._queue.post(partial(self._publisher.trace, call, self._inputs.belief.stamp_s))
+        # Of one without an answer the feedback or the result will report.
+        if call.answered:
+            self._queue.post(partial(self._publisher.trace, call, self._inputs.belief.stamp_s))
 
     def _publish_status(self, status: InstructionStatus) -> None:
         """Publishes the status of the newest instruction."""

@@ -234,12 +234,12 @@ class CheckedPlanner:
 
     def __init__(self, planner: Planner, required: Collection[str], task: Task) -> None:
         """Checks the task's agents at each decision, by their bodies and the world."""
-        self._planner, self._required, self._task = planner, required, task
+        self.inner, self._required, self._task = planner, required, task
 
     @property
     def name(self) -> str:
         """The planner's."""
-        return self._planner.name
+        return self.inner.name
 
     async def decide(self, context: Context) -> Decision:
         """The planner's decision; ends the task if an agent lacks a primitive."""
@@ -248,11 +248,11 @@ class CheckedPlanner:
             primitives = able.primitives if able is not None else frozenset()
             if why := lacking(self.name, self._required, agent, primitives):
                 return Decision(failure=f"{why}.")
-        return await self._planner.decide(context)
+        return await self.inner.decide(context)
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Passes the results on."""
-        self._planner.observe(results)
+        self.inner.observe(results)
 
 
 # Lets a robot explore the house before a planner begins, for any planner (HELPER-2.8.6).
@@ -269,21 +269,21 @@ class ExploreFirst:
 
     def __init__(self, planner: Planner, task: Task) -> None:
         """The planner begins after that."""
-        self._planner, self._explorer = planner, task.agents[0]
+        self.inner, self._explorer = planner, task.agents[0]
         self._is_explored = False
         self._failure = ""
 
     @property
     def name(self) -> str:
         """The planner's."""
-        return self._planner.name
+        return self.inner.name
 
     async def decide(self, context: Context) -> Decision:
         """Exploring until that has ended, then the planner's decisions."""
         if self._failure:
             return Decision(failure=f"The house could not be explored: {self._failure}")
         if self._is_explored:
-            return await self._planner.decide(context)
+            return await self.inner.decide(context)
         if self._explorer not in context.idle:
             return Decision()
         thought = "There is no map of the house yet."
@@ -292,11 +292,18 @@ class ExploreFirst:
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Passes on the results of the planner's own calls."""
         if self._is_explored:
-            self._planner.observe(results)
+            self.inner.observe(results)
             return
         for each in results:
             self._is_explored |= each.result.succeeded
             self._failure = "" if each.result.succeeded else each.result.text
+
+
+def unwrapped(planner: Planner) -> Planner:
+    """The planner without the wrappers of this file."""
+    while isinstance(planner, CheckedPlanner | ExploreFirst):
+        planner = planner.inner
+    return planner
 
 
 # Makes the planner that the parameters select.

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
+from planner.language.goal_form import Goal as Meaning
 from planner.models.chat import Picture
 from planner.world.belief import Belief
 from planner.world.episode import Episode, Prior
@@ -16,6 +17,7 @@ from planner.world.house import House
 from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.topics import InstructionCode, one_line
+from planner.world.vocabulary import Relation
 
 # Messages between agents whose planners share nothing else (LLAMAR-D95).
 
@@ -70,7 +72,8 @@ class Task:
     """A task: the instruction, the agents, and the structured goal if there is one.
 
     `goal` is the `evaluation` of the episode file (PARTNR-D7); None for free text. `terms` are
-    those of a task with criteria; None for others.
+    those of a task with criteria; None for others. `meaning` is what the instruction means where
+    that is known without reading it; None for most.
     """
 
     instruction: str
@@ -78,6 +81,7 @@ class Task:
     goal: Mapping[str, JsonValue] | None = None
     seed: int = 0
     terms: Terms | None = None
+    meaning: Meaning | None = None
 
 
 def terms_of(episode: Episode) -> Terms | None:
@@ -175,3 +179,33 @@ class Planner(Protocol):
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Receives the calls that have ended, before the next `decide`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How an instruction was changed while it was carried out.
+
+    Attributes:
+        other: words of the new one that mean another thing than so far; "" = none.
+        places: where things were that were picked up, also those that are held now.
+    """
+
+    other: str = ""
+    places: Mapping[str, tuple[Relation, str]] = field(default_factory=dict)
+
+
+@runtime_checkable
+class Continues(Protocol):
+    """A planner that can go on where another one was when the instruction was changed."""
+
+    def take_over(self, former: Planner, change: Change) -> None:
+        """Takes what is known of the task so far; called before the first `decide`."""
+
+
+@runtime_checkable
+class TellsParts(Protocol):
+    """A planner that can say which parts of the instruction are done."""
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """In words: what is done, and what is left."""

@@ -21,7 +21,7 @@ from planner.world.belief import (
     Source,
 )
 from planner.world.house import House
-from planner.world.memory_wire import stamp_seconds
+from planner.world.memory_wire import change_record, entity_record, stamp_seconds
 from planner.world.primitive import Capabilities
 from planner.world.state import WorldState
 from planner.world.vocabulary import EntityKind
@@ -149,6 +149,17 @@ class RosInputs:
         elif begins or stamp_seconds(graph.header.stamp) < self._past_s:
             self._past_s = None
         self.notify()
+
+    def update(self, message: Any) -> None:
+        """Takes a planner_msgs/MemoryUpdate."""
+        self.log.change(change_record(message))
+
+    def mend(self, message: Any) -> None:
+        """Takes a planner_msgs/EntityList where updates have been missed."""
+        sequence = int(message.sequence)
+        if self.log.broken or sequence < self.log.sequence:
+            entities = [entity_record(entity) for entity in message.entities]
+            self.log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
 
     def begin_world(self, loaded_s: float) -> None:
         """A world was loaded: what was believed of one before it tells nothing.

@@ -9,15 +9,21 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
+from planner.conversation.journal import Journal
+from planner.conversation.telling import Standing
 from planner.models.chat import ModelError, Picture
+from planner.planning.part import unwrapped
 from planner.planning.planner import (
     AgentResult,
+    Change,
     Context,
+    Continues,
     Decision,
     Exchange,
     Planner,
     Task,
     TeamMessage,
+    TellsParts,
 )
 from planner.world.belief import Belief
 from planner.world.errors import PlannerError
@@ -160,6 +166,7 @@ class Session:
         calls: number of skill calls started, without Done.
         failed: number of skill calls that failed.
         evidence: of the planner's decisions, the newest value of each key.
+        journal: how that was which was changed.
     """
 
     def __init__(
@@ -191,10 +198,18 @@ class Session:
         self._may_go.set()
         self._halting: set[str] = set()
         self._halted: set[str] = set()
+        self._revision: tuple[Task, Planner] | None = None
+        self._plan, self._began_s = "", world.now_s
+        self.journal = Journal()
         self.decisions = self.cycle = self.calls = self.failed = 0
         self.evidence: dict[str, str] = {}
 
     # What a person may do meanwhile
+
+    @property
+    def task(self) -> Task:
+        """The task as it is by now, also if that is not taken up yet."""
+        return self._task if self._revision is None else self._revision[0]
 
     @property
     def is_held(self) -> bool:
@@ -220,9 +235,37 @@ class Session:
         """Begins the calls again that `hold` has canceled, and goes on."""
         self._may_go.set()
 
-    async def standing(self) -> None:
+    async def stood(self) -> None:
         """Returns once all agents stand after `hold`."""
         await self._world.stop()
+
+    def revise(self, task: Task, planner: Planner, other: str = "", *, halts: bool) -> None:
+        """Goes on with another task, and a planner that takes over what this one knows.
+
+        Args:
+            task: for the same agents.
+            planner: new.
+            other: words of it that mean another thing than so far; "" = none.
+            halts: whether what the agents do now ends first.
+        """
+        new, old = unwrapped(planner), unwrapped(self._planner)
+        takes_over = isinstance(new, Continues)
+        if isinstance(new, Continues):
+            new.take_over(old, Change(other, self.journal.places))
+        self._revision = (task, planner)
+        if halts or not takes_over:
+            self._halting |= self._running.keys() - self._halted
+            self._world.halt()
+
+    @property
+    def standing(self) -> Standing:
+        """How far the task is."""
+        planner = unwrapped(self._planner)
+        done, left = planner.parts if isinstance(planner, TellsParts) else ((), ())
+        passed_s = self._world.now_s - self._began_s
+        return Standing(
+            self.running, self._task.agents, self._plan, done, left, passed_s, self.is_held
+        )
 
     async def run(self) -> Outcome:
         """Runs to the end; all agents have stopped when it returns, also after a cancellation."""
@@ -251,9 +294,12 @@ class Session:
             await self._settle()
             idle = self._idle()
             if idle:
+                planner = self._planner
                 decision = await self._decide(idle)
                 if not await self._until_free():
                     return self._time_is_up()
+                if self._planner is not planner:
+                    continue
                 end = self._end(decision)
                 if end is not None:
                     return end
@@ -291,6 +337,14 @@ class Session:
                 return False
             self._collect()
         halted, self._halted = sorted(self._halted), set()
+        if self._revision is not None:
+            (self._task, self._planner), self._revision = self._revision, None
+            self._answers = tuple(one for one in self._answers if one.answer)
+            self._done.clear()
+            for agent in halted:
+                del self._running[agent]
+            self._set_turns(self._idle(), True)
+            return True
         self._set_turns(halted, True)
         for agent in halted:
             self._begin(agent, self._running[agent])
@@ -378,6 +432,7 @@ class Session:
         self._begin(agent, call)
 
     def _begin(self, agent: str, call: SkillCall) -> None:
+        self.journal.begins(call, self._world)
         self._world.on_event(Event(self._world.now_s, agent, call))
         refused = self._refused.get((agent, call))
         if refused is None:
@@ -386,6 +441,7 @@ class Session:
             self._refused_again.append(AgentResult(agent, call, refused, self._world.now_s))
 
     def _report(self, plan: str) -> None:
+        self._plan = plan
         calls = {agent: str(self._running.get(agent, "")) for agent in self._task.agents}
         self._world.on_status(Status(self.cycle, plan, calls, dict(self.evidence)))
 
@@ -461,11 +517,16 @@ class Questions:
         show(f"question: {question}")
         try:
             async with asyncio.timeout(self._limit_s):
-                return await self._open
+                return await self._open or None
         except TimeoutError:
             return None
         finally:
             self._open = None
+
+    def drop(self) -> None:
+        """Nobody has to answer any more."""
+        if self._open is not None and not self._open.done():
+            self._open.set_result("")
 
     def answer(self, text: str) -> bool:
         """Accepts an answer; False if there is no open question, or the text is empty."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from pydantic import JsonValue
 
+from planner.evaluation.task import Predicate
 from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding, Missing, OpenEnded, Question, Unbound, Why
 from planner.grounding.scene import scene_of_belief
@@ -15,9 +16,17 @@ from planner.language.goal_form import Goal as Meaning
 from planner.models.caller import Caller
 from planner.models.chat import ModelError
 from planner.planning.expert.expert import DONE, Expert
-from planner.planning.expert.facts import Facts, Goal, read_goal
+from planner.planning.expert.facts import Facts, Goal, Spot, Subgoal, read_goal
 from planner.planning.expert.search import Sought, usual_furniture_of
-from planner.planning.planner import AgentResult, Context, Decision, Exchange, Task
+from planner.planning.planner import (
+    AgentResult,
+    Change,
+    Context,
+    Decision,
+    Exchange,
+    Planner,
+    Task,
+)
 from planner.planning.understanding import (
     Ended,
     Unclear,
@@ -31,7 +40,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.topics import InstructionCode
-from planner.world.vocabulary import floor_name
+from planner.world.vocabulary import Relation, floor_name
 
 # The goal that the expert pursues for what an instruction means so far.
 
@@ -63,6 +72,27 @@ def bound_goal(grounding: Grounding, meaning: Meaning) -> Goal:
     return replace(goal, before=before)
 
 
+def with_returns(goal: Goal, returns: Mapping[str, Spot]) -> Goal:
+    """A goal, and things back where they were if it is about none of them."""
+    count = len(goal.subgoals)
+    back = [
+        Subgoal(
+            count + k,
+            Predicate.IS_INSIDE if relation is Relation.WITHIN else Predicate.IS_ON_TOP,
+            (name,),
+            (place,),
+        )
+        for k, (name, (relation, place)) in enumerate(
+            (name, spot) for name, spot in returns.items() if name not in goal.names
+        )
+    ]
+    return replace(
+        goal,
+        subgoals=(*goal.subgoals, *back),
+        before={**goal.before, **{one.index: frozenset[int]() for one in back}},
+    )
+
+
 # What to look for so that more of a goal can be bound, in names that the search understands.
 
 ANY_CLASS = "thing"
@@ -71,12 +101,19 @@ ANY_CLASS = "thing"
 class WantedNames:
     """Names `CLASS_?NUMBER` for descriptions that too few known things fit."""
 
-    def __init__(self) -> None:
+    def __init__(self, first: int = 0) -> None:
+        """`first`: the first number, above those of names that stood for something else."""
         self._numbers: dict[str, int] = {}
+        self._first = first
+
+    @property
+    def next(self) -> int:
+        """The first number that stands for nothing."""
+        return self._first + len(self._numbers)
 
     def of(self, sought: Missing | OpenEnded) -> tuple[str, ...]:
         """The names of one description, always the same ones; furniture is known already."""
-        number = self._numbers.setdefault(sought.key, len(self._numbers))
+        number = self._numbers.setdefault(sought.key, self.next)
         furniture = default_catalogue().furniture
         classes = (name for name in sought.classes or (ANY_CLASS,) if name not in furniture)
         return tuple(f"{name}_?{number}" for name in classes)
@@ -228,8 +265,12 @@ class Words:
         self._caller = caller
         self._text, self._earlier = read_dialogue(task.instruction)
         self._expert = Expert(replace(task, instruction=self._text, goal=None))
-        self._understood: Understood | None = None
+        self._understood = None if task.meaning is None else Understood(task.meaning)
         self._binder: Binder | None = None
+        # What is in a hand for no goal of now, and where it was; where things were that were moved
+        # before the instruction was changed.
+        self._returns: dict[str, Spot] = {}
+        self._places: Mapping[str, Spot] = {}
         self._grounding: Grounding | None = None
         self._names = WantedNames()
         self._settled: set[str] = set()
@@ -246,6 +287,44 @@ class Words:
         """The value of the bring-up argument `planner`."""
         return "words"
 
+    def take_over(self, former: Planner, change: Change) -> None:
+        """Goes on where another `Words` was, whose instruction has been changed."""
+        if isinstance(former, Words) and self._understood is not None:
+            former.hand_over(self, self._understood.goal, change)
+
+    def hand_over(self, heir: Words, meaning: Meaning, change: Change) -> None:
+        """Gives what is known of the task to the planner that goes on with it."""
+        if self._binder is not None:
+            binder = self._binder.continued(meaning, change.other)
+            heir.inherit(self._expert, binder, self._names.next, self._returns, change.places)
+
+    def inherit(
+        self,
+        expert: Expert,
+        binder: Binder,
+        next_name: int,
+        returns: Mapping[str, Spot],
+        places: Mapping[str, Spot],
+    ) -> None:
+        """Takes over what was seen, tried and achieved; arguments as of the attributes."""
+        self._expert, self._binder, self._names = expert, binder, WantedNames(next_name)
+        self._returns, self._places = dict(returns), places
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What was asked for, in words: what is done, and what is left."""
+        grounding = self._grounding
+        if grounding is None:
+            return (), ()
+        done: list[str] = []
+        left: list[str] = []
+        for index, words in enumerate(grounding.request_words):
+            own = {k for k, request in enumerate(grounding.requests) if request == index}
+            is_open = any(part.request == index for part in grounding.sought)
+            is_done = own and own <= self._expert.achieved and not is_open
+            (done if is_done else left).append(words)
+        return tuple(done), tuple(left)
+
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
         self._expert.observe(results)
@@ -260,14 +339,15 @@ class Words:
     async def decide(self, context: Context) -> Decision:
         """A question, the next call of each idle agent, or the end with a report."""
         exchanges = (*self._earlier, *context.answers)
-        if self._understood is None or self._binder is None:
+        if self._understood is None:
             found = await self._read(exchanges)
             if isinstance(found, Unclear):
                 return Decision(question=found.question)
             if isinstance(found, Ended):
                 return _ended(found, context)
             self._understood = found
-            self._binder = Binder(found.goal)
+        if self._binder is None:
+            self._binder = Binder(self._understood.goal)
         return await self._carry_out(context, exchanges, self._understood, self._binder)
 
     async def _read(self, exchanges: Sequence[Exchange]) -> Understanding:
@@ -331,7 +411,8 @@ class Words:
         """The next decision for what is bound; what cannot be found no longer holds up the rest."""
         while True:
             grounding = self._bind(context, binder)
-            if grounding.evaluation is None and not grounding.sought and not context.running:
+            idle = grounding.evaluation is None and not grounding.sought and not self._returns
+            if idle and not context.running:
                 return Decision(dict.fromkeys(context.idle, DONE))
             self._pursue(context, grounding, meaning)
             decision = await self._expert.decide(context)
@@ -353,7 +434,12 @@ class Words:
 
     def _pursue(self, context: Context, grounding: Grounding, meaning: Meaning) -> None:
         wanted = self._names.sought(grounding, context.belief, context.layout)
-        goal = bound_goal(grounding, meaning)
+        for name, spot in self._places.items():
+            node = context.belief.nodes.get(name)
+            if node is not None and node.relation is Relation.HELD:
+                self._returns.setdefault(name, spot)
+        self._places = {}
+        goal = with_returns(bound_goal(grounding, meaning), self._returns)
         if (goal, wanted) != self._pursued:
             self._pursued = (goal, wanted)
             self._expert.pursue(goal, wanted)

@@ -46,6 +46,10 @@ class LoopThread:
         """Schedules a function in the loop's thread."""
         self._loop.call_soon_threadsafe(function)
 
+    def pass_on(self, take: Callable[[Any], object]) -> Callable[[Any], None]:
+        """A function for any thread that passes what it gets on to one in the loop's."""
+        return lambda value: self.call(lambda: take(value))
+
     def is_responsive(self) -> bool:
         """Whether the loop has run since the last call.
 

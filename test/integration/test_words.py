@@ -107,3 +107,42 @@ def test_nothing_is_done_for_what_is_not_understood(person: Person) -> None:
     code, said, _ = person.say("Put the flumbox on the table.")
     assert code is InstructionCode.NO_GOAL
     assert '"flumbox" is not understood' in said
+
+
+def test_a_correction_a_question_and_a_task_for_afterwards(person: Person) -> None:
+    client, instructions = person.client, Instructions(person.client)
+    statuses = client.listen(InstructStatus, "/instruct/status", LATCHED)
+    task = instructions.send("Put the candle on the desk.")
+    client.wait(lambda: statuses and any(statuses[-1].calls), "the first call", TIMEOUT_S)
+    doing = instructions.follow("What are you doing?")
+    assert (doing.code, "The task: Put the candle" in doing.text) == (InstructionCode.DONE, True)
+    changed = instructions.follow("No, on the bed.")
+    assert changed.text == "Now: Put the candle on the bed."
+    queued = instructions.send("Afterwards put the candle on the desk.")
+    assert instructions.follow("Sing.").code == InstructionCode.BUSY
+    result, _ = instructions.result(task, TIMEOUT_S)
+    assert (result.code, result.text) == (InstructionCode.DONE, "done: put the candle on the bed")
+    result, _ = instructions.result(queued, TIMEOUT_S)
+    assert (result.code, result.text) == (InstructionCode.DONE, "done: put the candle on the desk")
+    # What was done last is known by the next.
+    code, said, _ = person.say("Put it back.")
+    assert code is InstructionCode.DONE, said
+    client.wait(lambda: '"is_on_top"' in statuses[-1].goal, "the goal in names")
+    assert "bed_0" in statuses[-1].goal
+
+
+def test_instead_ends_one_and_begins_another_and_a_doubt_is_asked(person: Person) -> None:
+    instructions = Instructions(person.client)
+    statuses = person.client.listen(InstructStatus, "/instruct/status", LATCHED)
+    task = instructions.send("Put the candle on the desk.")
+    person.client.wait(lambda: statuses and any(statuses[-1].calls), "the first call", TIMEOUT_S)
+    other = instructions.follow("Go to the kitchen.")
+    assert (other.code, other.question[-35:]) == (
+        InstructionCode.QUESTION,
+        "afterwards, instead, or not at all?",
+    )
+    instead = instructions.send("Go to the kitchen.", dialogue=[other.question, "instead"])
+    result, _ = instructions.result(task, TIMEOUT_S)
+    assert result.code == InstructionCode.CANCELED
+    assert result.text.startswith("replaced by: Go to the kitchen")
+    assert instructions.result(instead, TIMEOUT_S)[0].code == InstructionCode.DONE

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
+from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import InstructStatus, PlannerTrace, WorldInfo
 from rclpy.node import Node
 from std_srvs.srv import Trigger
@@ -16,6 +17,7 @@ from planner.conversation.talk import as_json
 from planner.models.caller import ModelCall
 from planner.planning.instruction import InstructionStatus
 from planner.planning.planner_inputs import LOCKSTEP_TIME
+from planner.planning.session import Status
 from planner.ros import parameters, qos
 from planner.ros.conversions import header
 from planner.ros.guard import SafePublisher
@@ -82,6 +84,29 @@ class StatusPublisher:
     def trace(self, call: ModelCall, now_s: float) -> None:
         """Publishes a model call, or a decision of a planner without a model."""
         self._trace.publish(trace_message(call, now_s))
+
+
+def decision_of(planner: str, agents: Sequence[str], status: Status) -> ModelCall:
+    """A decision of a planner without a model, for the trace."""
+    calls = tuple(status.calls[agent] for agent in agents)
+    return ModelCall(
+        planner=planner,
+        model="",
+        agents=tuple(agents),
+        cycle=status.cycle,
+        reply=status.plan,
+        calls=calls,
+    )
+
+
+def feedback_of(status: Status) -> FollowInstruction.Feedback:
+    """What the client of an instruction is told."""
+    return FollowInstruction.Feedback(
+        cycle=status.cycle,
+        plan=status.plan,
+        agents=list(status.calls),
+        calls=list(status.calls.values()),
+    )
 
 
 # Wall seconds to wait for the evaluator's answer.

@@ -83,7 +83,9 @@ class Around:
         self._skills[agent] = asyncio.ensure_future(self._carry_out(agent, call, on_end))
 
     def _cancel(self, agent: str) -> None:
-        self._skills[agent].cancel()
+        # What has ended is told of, whatever is canceled then.
+        if agent in self._skills:
+            self._skills[agent].cancel()
 
     async def _carry_out(
         self, agent: str, call: SkillCall, on_end: Callable[[SkillResult], None]
@@ -94,6 +96,7 @@ class Around:
             self.stopped.append(agent)
             on_end(SkillResult.failure(SkillCode.CANCELED, "The skill was canceled."))
             return
+        del self._skills[agent]
         on_end(self.toy.carry_out(agent, call))
         await self._spread()
 
@@ -489,7 +492,7 @@ def test_what_is_held_stands_and_goes_on_where_it_was(toy_world: Make) -> None:
         await until(lambda: any(str(c).startswith("Pick") for c in session.running.values()))
         doing = dict(session.running)
         session.hold()
-        await session.standing()
+        await session.stood()
         assert set(around.stopped) == set(doing)
         done = len(around.toy.log)
         await asyncio.sleep(0.2)
