@@ -17,6 +17,7 @@ from planner.language.english import (
     THE,
     THEN,
     phrases,
+    table,
     words,
 )
 from planner.language.goal_form import Description, Goal, Leave, Make, Move, Never, Place, Prepare
@@ -199,10 +200,7 @@ def _one_place(one: object, other: object) -> bool:
 # A rule that reads a new construction wrongly seldom leaves a word without a trace, which is what
 # `accounting.py` looks for. More often an order word orders nothing, or one thing has two places.
 
-_ORDER = frozenset({
-    "then", "after", "afterwards", "once", "when", "before", "finally", "last", "lastly", "later",
-    "first", "until", "next",
-})  # fmt: skip
+_ORDER = words(table("order"))
 # "The first", "next to", "once more", "after all".
 _NOT_BEHIND = {"last": "the one", "first": "the one", "next": "the one", "before": "was were"}
 _NOT_AHEAD = {"next": "to", "once": "more again", "after": "all"}
@@ -337,13 +335,7 @@ def _listed(source: Source, do: Do) -> None:
 
 _NEGATIVE = words("not never no without none nothing neither nor except unless excluding")
 _HARMLESS = (
-    phrases(
-        "do not forget|do not hesitate|why do not you|do not worry|no rush|no hurry|no problem"
-        "|no matter|would not mind|do not mind|not only|no longer|no fewer than|no less than"
-        "|no more than|not more than|not less than|at least|at most|or more|nothing else|no wait"
-        "|half a dozen|half a"
-        "|one next to the other|one beside the other|one right next to the other"
-    )
+    phrases(table("harmless"))
     | FILLERS | TO_DO | SHALL_BE
 )  # fmt: skip
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
@@ -352,10 +344,7 @@ _CALLS = phrases("wait|wake up|listen|love|hurry")
 _CONDITIONAL = words("if unless provided")
 _RESTRICTING = words("other others remaining else rest")
 _DISTRIBUTIVE = words("each every")
-_UNSUPPORTED = words(
-    "most half twice thrice times until till alternating alternately respectively per apiece "
-    "majority quarter enough many"
-)
+_UNSUPPORTED = words(table("unsupported"))
 # Adjectives that only praise or blame, unless the other stands beside them.
 _CONTRASTS = {"old": "new", "new": "old"}
 _OBLIGING = words("should must ought shall please never except unless instead")

@@ -31,6 +31,8 @@ from planner.language.english import (
     WANTING,
     phrases,
     products,
+    table,
+    words,
 )
 from planner.language.lexicon import Part
 from planner.language.lists import Segment
@@ -43,10 +45,7 @@ _ASKING = TO_DO | SHALL_BE
 _THERE_ARE = products(
     "there will be|there are|there is|we are|we will be|it is|it will be|that is", "just|only|"
 )
-_TIME_UNITS = frozenset({
-    "minute", "minutes", "hour", "hours", "day", "days", "week", "weeks", "second", "seconds",
-    "months", "years", "oclock", "pm", "am",
-})  # fmt: skip
+_TIME_UNITS = words(table("time units"))
 _SUBJECTS = PRONOUNS | ARTICLES | PEOPLE | {"any", "of"}
 _LIMIT = 16
 """How many words one circumstance has at most."""

@@ -113,24 +113,10 @@ TO_ME = products(
 ) | phrases(table("to me"))
 MODALS = phrases(table("modals"))
 STATING = phrases("are|is|was|were|are all|is all|has been|have been")
-GOES = phrases(
-    "go|goes|belong|belongs|come|comes|lie|stand|stay|sit|hang|remain|live|lives|end up|ends up"
-    "|move|return|get|rest"
-)
-MAY_GO = phrases(
-    "should all|should both|should also|should|must|has to|have to|needs to|need to|wants to"
-    "|want to|can|may|could|ought to|shall|are to|is to|might|would like to|are supposed to"
-    "|is supposed to|can all|will|are going to|had better|is meant to|are meant to"
-)
-MISPLACED = phrases(
-    "does not belong|do not belong|is not supposed to be|are not supposed to be|is not meant to be"
-    "|are not meant to be|has no business|have no business|has no business being"
-    "|have no business being|has no place|have no place"
-)
-SPEAKER = phrases(
-    "i am going to|i will|i can|i shall|i have to|i will just|i am about to|i could|i want to"
-    "|i would like to|i plan to|let me|i must|i should"
-)
+GOES = phrases(table("goes"))
+MAY_GO = phrases(table("may go"))
+MISPLACED = phrases(table("misplaced"))
+SPEAKER = phrases(table("speaker"))
 SPEAKER_DOING = phrases("i am | i will be")
 SPEAKER_DID = phrases("i have | i had")
 NOT = phrases(table("not"))
@@ -148,43 +134,27 @@ MODALS |= phrases("can all be|can now be|can also be|may now be|is meant to be|a
 BINDING = MODALS - phrases(table("binding"))
 """Those that say how something should be, not how it is."""
 ROBOT_DID = phrases("have | had")
-ROBOT_DOING = phrases(
-    "are|are done|are finished|have finished|finish|finished|are done with|are finished with"
-)
+ROBOT_DOING = phrases(table("robot doing"))
 ROBOT_DOES = phrases("will | would")
 EXISTING = phrases(table("existing"))
-POINTING = phrases(
-    "you see|do you see|see|you know|do you know|you remember|do you remember|remember"
-)
+POINTING = phrases(table("pointing"))
 """They begin a question that only names what is spoken of."""
-OWNERS = phrases(
-    "i|we|everyone|everybody|someone|somebody|the kids|the children|you|he|she|they|my kids|people"
-    "|my wife|my husband|our guests|the guests"
-)
+OWNERS = phrases(table("owners"))
 OWNERS |= products(
     "my|our|the|his|her|",
     "brother|sister|mother|father|mum|mom|dad|son|daughter|wife|husband"
     "|partner|friend|neighbour|neighbor|guest|guests|boy|girl|boys|girls|kid|child|baby|dog|cat"
     "|grandma|grandpa|aunt|uncle|flatmate|roommate|boyfriend|girlfriend|cleaner",
 )
-HAVE = phrases(
-    "keeps|keep|always|have just|has just|have|has|just|must have|might have|think i|think we|had"
-    "|accidentally|may have"
-)
+HAVE = phrases(table("have"))
 GUESSING = phrases("must be | should be | may be | might be")
-STAYS = phrases(
-    "can stay|should stay|may stay|must stay|has to stay|have to stay|stays|stay|remains|remain"
-    "|should remain|is to stay|are to stay|can remain"
-)
+STAYS = phrases(table("stays"))
 GONE = products(
     "has|have|",
     "",
     "got to|gone to|gone|gotten to|ended up|disappeared to|wandered off to"
     "|vanished to|been left|been put",
-) | phrases(
-    "is|are|was|were|went|went to|got to|ended up|might be|could be|may be|is hiding"
-    "|are hiding|is kept|are kept|is now|are now|is right now|are right now|lies|lie"
-)
+) | phrases(table("gone"))
 """After "where" and a thing."""
 LEFT = products(
     "have|has|had|",
@@ -192,74 +162,36 @@ LEFT = products(
     "left|put|dropped|hidden|hid|kept|stored|seen|saw|forgot"
     "|forgotten|placed|misplaced|set down|stashed",
 )
-WHERE_IT_IS = phrases(
-    "where it is|where they are|there|as it is|as they are|here|untouched|exactly where it is"
-    "|right where it is"
-)
+WHERE_IT_IS = phrases(table("where it is"))
 
 
 # The words between clauses, and of remarks that ask for nothing.
-AFTER = phrases(
-    "after|once|as soon as|when|now that|by the time|only after|only once|only when|right after"
-    "|immediately after|as soon as ever|the moment|following"
-)
+AFTER = phrases(table("after"))
 BEFORE = phrases("before|prior to|right before|just before")
 WHILE = phrases("while|whilst")
 IF = phrases("if|in case|provided that|provided|as long as|should|only if")
-REASONS = phrases(
-    "so that|so|because|since|as|in order to|where|which|who|for|before|after|in case|otherwise"
-    "|or else|that way|given that|by the time|until"
-)
-REASON_SUBJECTS = words(
-    "i we it he she they everybody everyone nobody somebody someone people that there this"
-)
-SEE_IT = phrases(
-    "you come across|you find|you see|you spot|you happen to find|you happen to see|you run into"
-    "|you happen to come across|you can find|you notice|you stumble upon|you should find|there is"
-    "|there are|you discover"
-)
-DONE = phrases(
-    "i am|it is|its|they are|that is|everything is|all is|they are all|all of them are|it is all"
-    "|this is|all of that is"
-)
+REASONS = phrases(table("reasons"))
+REASON_SUBJECTS = words(table("reason subjects"))
+SEE_IT = phrases(table("see it"))
+DONE = phrases(table("done"))
 DONE_WORDS = words("in done there finished ready gone complete over inside through out away up")
 QUESTIONS = words("where what who why how which is are was were do does did has have whose am when")
 ALSO = phrases(table("also"))
 TOO = phrases("too|as well|also|likewise|please")
-CHAT_STARTS = words(
-    "i it we he she they my tonight today there everyone everybody dinner breakfast lunch this that"
-    " the our someone somebody guests you good hello how what nice time oh company some a people"
-    " friends tomorrow thanks nobody first after as here"
-)
+CHAT_STARTS = words(table("chat starts"))
 NO_REMARK = words("not never except only instead but unless rather no")
-MENTAL = words(
-    "need is be do have make makes made will see run get gets been had let gone going getting done"
-    " finished"
-)
+MENTAL = words(table("mental"))
 STARTING = products("start|begin|start off", "by")
-FOR_WHEN = phrases(
-    "for dinner|for breakfast|for lunch|for tomorrow|for later|for tonight|for now|for good"
-    "|for supper"
-)
+FOR_WHEN = phrases(table("for when"))
 BARE_REASONS = phrases("in order to | because | otherwise | or else")
 """Reasons that need no subject of their own."""
-NO_THINGS = words(
-    "can thing light play room hungry eat sweet thirsty drink game games meal dessert work sleep"
-    " sit read cook cooking waste"
-)
+NO_THINGS = words(table("no things"))
 """Words that name things elsewhere, but hardly in remarks."""
-OCCASIONS = phrases(
-    "set up|setup|create|prepare|prepare for|decorate|redecorate|rearrange|reorganize|get ready for"
-)
+OCCASIONS = phrases(table("occasions"))
 """What is announced: the requests that follow say how it is done."""
 JOINT_OCCASIONS = phrases("clean|clean up|tidy|tidy up|organize|organise|make|play|eat")
 """These announce after "let us" or "help me"; otherwise they are requests."""
-JOINTLY = phrases(
-    "help me|help me to|let us|can you help me|could you help me|we should|we need to"
-)
+JOINTLY = phrases(table("jointly"))
 VAGUE_MOVES = phrases("move | bring | relocate | take | put | exchange")
-VAGUE_THINGS = phrases(
-    "these objects|some objects|the objects|things|some things|these things|these items|some items"
-    "|the items|the things|these|everything"
-)
+VAGUE_THINGS = phrases(table("vague things"))
 NAMED_LATER = words("locations places spots positions around")

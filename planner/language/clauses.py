@@ -20,11 +20,7 @@ from planner.language.clause_words import (
     WEAK_WISHES,
 )
 from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
-from planner.language.lexicon import (
-    Actor,
-    Relation,
-    Spot,
-)
+from planner.language.lexicon import Actor, Relation, Spot
 from planner.language.places import belongs
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos

@@ -14,18 +14,24 @@ from planner.world.share import config_dir
 Words = tuple[str, ...]
 
 
-class _Tables(FileModel):
+class PhraseTables(FileModel):
+    """`config/phrases.yaml`: words and phrases by name, verbs by frame, likenesses by kind."""
+
     tables: dict[str, str]
+    verbs: dict[str, str]
+    verbs_of_states: dict[str, str]
+    likenesses: dict[str, str]
 
 
 @cache
-def _tables() -> dict[str, str]:
-    return read_model(config_dir() / "phrases.yaml", _Tables).tables
+def phrase_tables() -> PhraseTables:
+    """The file, read once."""
+    return read_model(config_dir() / "phrases.yaml", PhraseTables)
 
 
 def table(name: str) -> str:
     """The words or phrases of a name in `config/phrases.yaml`."""
-    return _tables()[name]
+    return phrase_tables().tables[name]
 
 
 def phrases(text: str) -> frozenset[Words]:
@@ -58,9 +64,7 @@ NUMBERS: Mapping[str, int] = {
 }
 NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infinite", "half", "-"})
 
-THE = frozenset({
-    "the", "my", "our", "your", "his", "her", "their", "its", "this", "that", "these", "those",
-})  # fmt: skip
+THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
 PICKS: Mapping[Words, Pick] = {
     tuple(word.split()): pick
@@ -75,35 +79,15 @@ PICKS: Mapping[Words, Pick] = {
     for word in words.split("|")
 }
 # They praise, blame or stress, and distinguish nothing.
-EMPTY_ADJECTIVES = frozenset({
-    "really", "totally", "completely", "rather", "quite",
-    "old", "new", "nice", "lovely", "beautiful", "pretty", "poor", "same", "whole",
-    "entire",
-    "remaining", "silly", "stupid", "damn", "darn", "dear", "very", "own", "lone", "trusty",
-    "comfy",
-    "fresh", "leftover", "single", "different", "separate", "various", "existing", "current",
-    "precious",
-})  # fmt: skip
+EMPTY_ADJECTIVES = words(table("empty adjectives"))
 HEATED, COOLED = words("heated warmed microwaved reheated"), words("chilled cooled refrigerated")
 # Which thing they mean, only the person knows.
-PRIVATE_ADJECTIVES = frozenset({
-    "favourite", "favorite", "best", "good", "usual", "correct", "proper", "appropriate", "special",
-    "better",
-    "nicest", "prettiest", "suitable", "preferred", "regular",
-})  # fmt: skip
+PRIVATE_ADJECTIVES = words(table("private adjectives"))
 # Results without a measure of success.
-VAGUE_RESULTS = frozenset({
-    "nice", "nicer", "better", "cozy", "cosy", "pretty", "prettier", "comfortable", "presentable",
-    "perfect", "beautiful", "good", "great", "fine", "cosier", "cozier", "homely", "festive",
-    "inviting", "ready", "special", "fun", "different", "romantic", "warmer", "nicely", "properly",
-})  # fmt: skip
+VAGUE_RESULTS = words(table("vague results"))
 GENERIC = frozenset({"stuff", "items", "objects", "belongings", "clutter", "thingies"})
 GENERIC_ONE = frozenset({"item", "object", "thingy", "thingamajig"})
-MASS = frozenset({
-    "cutlery", "silverware", "flatware", "crockery", "tableware", "dishware", "kitchenware",
-    "drinkware", "cookware", "clothing", "apparel", "laundry", "bedding", "luggage", "footwear",
-    "fruit", "food", "mail", "stationery", "furniture", "decor", "lighting",
-})  # fmt: skip
+MASS = words(table("mass"))
 # Plurals of one thing, beside those that the catalogue has as a name.
 ONE_THING = frozenset({
     "shelves", "keys", "gloves", "mittens", "glasses case", "blocks", "cards",
@@ -228,17 +212,13 @@ INTERJECTIONS |= products(
 ) | products("your|the|next|new|a|", "job|task|chore|mission", ":|for you :|for now :|is this :")
 INTERJECTIONS |= products("sorry to", "bug|pester|nag|interrupt", "you|you again")
 INTERJECTIONS |= phrases("go go|go go go|quick march|schnell|let us go|off you go")
-_ANYWHERE = phrases(
-    "up|down|over|around|there|a bit|a little|a moment|better|right|still|so|in a row"
-)
+_ANYWHERE = phrases(table("anywhere"))
 FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 
 THEN = phrases(table("then"))
 FIRST = phrases(table("first"))
-BEFORE_THAT = phrases(
-    "before that|but first|beforehand|but before that|before this|before doing so"
-)
+BEFORE_THAT = phrases(table("before that"))
 THEN |= products(
     "and|",
     "when|once|after|as soon as|only when|only once",
@@ -250,29 +230,18 @@ THEN |= products(
     "all|both|",
     "done|finished|complete|completed|ready|over|sorted|taken care of|sorted out|out of the way",
 )
-MEANWHILE = phrases(
-    "meanwhile|at the same time|in the meantime|simultaneously|besides|in addition|while"
-)
+MEANWHILE = phrases(table("meanwhile"))
 
 
 # The words of clauses that only say what is going on.
 
 OPENERS = phrases(table("openers"))
-PRONOUNS = words(
-    "i we it they he she this that there everybody everyone nobody somebody someone anybody "
-    "something nothing who these those"
-)
+PRONOUNS = words(table("pronouns"))
 ARTICLES = words("the my our his her their a an your one another some all both every no")
-AUXILIARIES = words(
-    "is are was were am has have had will can could would do does did might may been"
-)
+AUXILIARIES = words(table("auxiliaries"))
 PAST = words(table("past"))
 # They ask, choose or limit, so that a clause with them is not a mere circumstance.
-BINDING = words(
-    "should must ought shall needs belongs belong please you your yours except only unless instead "
-    "one ones other others rest same both each either neither which whichever never until till "
-    "before after then first without else better best rather when once while if whenever"
-)
+BINDING = words(table("binding more"))
 WANTING = phrases(table("wanting"))
 AIM = words("hear watch sleep sit relax cook eat read work see study play rest nap leave bake")
 HARMLESS_KINDS = words(table("harmless kinds"))

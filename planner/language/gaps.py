@@ -9,12 +9,7 @@ from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
 from planner.language.english import phrases
-from planner.language.lexicon import (
-    Actor,
-    Occasion,
-    Spot,
-    includes,
-)
+from planner.language.lexicon import Actor, Occasion, Spot, includes
 from planner.language.ordering import Order
 from planner.language.places import belongs, is_furniture, is_room
 from planner.language.reading import AskReason, Source

@@ -14,7 +14,16 @@ from pydantic import ValidationError
 from planner.language.checks import Accounting, check, conserve
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
-from planner.language.english import NUMBERS, PICK_WORDS, PICKS, PRIVATE_ADJECTIVES, THE, phrases
+from planner.language.english import (
+    NUMBERS,
+    PICK_WORDS,
+    PICKS,
+    PRIVATE_ADJECTIVES,
+    THE,
+    phrases,
+    table,
+    words,
+)
 from planner.language.goal_form import Description, Form, Goal, Place
 from planner.language.lexicon import Actor, Amount, Relation, default_lexicon, includes
 from planner.language.noun_phrases import listed_first, sentences_apart, with_verbs
@@ -151,39 +160,16 @@ def suggestions(reading: Reading) -> dict[str, tuple[str, ...]]:
 
 # What a short answer to a question about an instruction means: "the kitchen one", "both".
 
-_YES = phrases(
-    "yes|yeah|yep|sure|ok|right|correct|exactly|of course|do it|do that|go ahead|yes do|please do"
-    "|that is right|that one|this one|yes that one|that is the one|sounds good"
-)
-_NO = phrases(
-    "no|nope|none|neither|neither of them|none of them|no thanks|no thank you|never mind|nevermind"
-    "|forget it|forget about it|do not|leave it|stop|cancel|do nothing|nothing|not now|skip it"
-    "|skip that|i do not know|no idea|do not bother|nowhere|leave them|no do not"
-)
-_ANY = phrases(
-    "any|any one|anyone|any of them|any of those|either|either one|either of them|whichever"
-    "|whatever|it does not matter|does not matter|i do not care|i do not mind|do not care"
-    "|you choose|you decide|you pick|no preference|up to you|it is up to you|your choice|one"
-    "|one of them|whichever you like|whichever is closest|any will do|either is fine|anything"
-    "|any is fine|either will do|anywhere|wherever|just one|all the same to me"
-)
-_ALL = phrases(
-    "all|both|all of them|both of them|every one|each|each of them|everything|them all|the lot"
-    "|all of it|every single one|the two of them|each one|them both|all of those"
-)
+_YES = phrases(table("yes"))
+_NO = phrases(table("no"))
+_ANY = phrases(table("any"))
+_ALL = phrases(table("all"))
 _ORDINALS = {
     "first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "latter": -1,
     "last": -1,
 }  # fmt: skip
-_OPENINGS = phrases(
-    "i mean|i meant|i think|it is|they are|that is|that would be|i would say|take|use|choose|pick"
-    "|the one that is|the ones that are|the one which is|probably|maybe|well|um|uh|oh|sorry|just"
-    "|yes|please|ok|i want|i would like|make it|no|put it|put them|bring it|move it|move them"
-    "|those that are|i was thinking of|how about|what about|try"
-)
-_CLOSINGS = frozenset(
-    {"please", "thanks", "then", "probably", "maybe", "instead", "only", "obviously"}
-)
+_OPENINGS = phrases(table("openings"))
+_CLOSINGS = words(table("closings"))
 
 
 class AnswerSort(StrEnum):

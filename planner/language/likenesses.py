@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from planner.language.english import ARTICLES, NUMBERS, PREPOSITION_WORDS
+from planner.language.english import ARTICLES, NUMBERS, PREPOSITION_WORDS, phrase_tables
 from planner.language.goal_form import Goal
 from planner.language.interpretation import AnswerSort, fixed_answer, interpret, spelled
 from planner.language.lexicon import Part, default_lexicon
@@ -14,36 +14,9 @@ from planner.language.reading import STOPS, Ask, Token
 from planner.language.remarks import known, vocabulary
 from planner.language.verbs import Form, verbs_at
 
-# Kinds that the catalogue lacks, behind what is most like them there.
-_KINDS = {
-    "yogurt": "pudding custard mousse jelly",
-    "bread": "sandwich bagel bun baguette croissant",
-    "pie": "pizza quiche tart lasagna",
-    "cupcake": "cookie biscuit brownie donut doughnut scone",
-    "cutlet": "steak beef pork sausage bacon ham meat burger",
-    "salmon": "fish tuna trout",
-    "fruit": "berry berries grape grapes melon mango kiwi strawberry cherry pineapple",
-    "vegetable": "onion broccoli spinach cabbage zucchini pumpkin",
-    "picture": "painting poster mirror",
-    "blanket": "sheet duvet quilt comforter bedspread",
-    "rug": "carpet mat",
-    "bed": "mattress crib cot bunk",
-    "couch": "futon chaise divan",
-    "cabinet": "hutch credenza larder pantry",
-    "box": "crate carton parcel package",
-    "plant": "flower flowers bouquet fern cactus",
-    "lamp": "lantern nightlight bulb chandelier",
-    "radio": "stereo jukebox",
-    "pills": "medicine medication vitamins aspirin",
-    "cream": "lotion moisturizer sunscreen ointment",
-    "folder": "binder dossier",
-    "pen": "marker crayon highlighter",
-    "mug": "beaker stein",
-    "towel": "flannel",
-    "shoe": "clog moccasin",
-    "bag": "tote satchel duffel",
+_LIKE = {
+    word: like for like, several in phrase_tables().likenesses.items() for word in several.split()
 }
-_LIKE = {word: like for like, several in _KINDS.items() for word in several.split()}
 # Something of each sort that a word can stand for: a thing, furniture, a room.
 _STAND_INS = ("cup", "cabinet", "kitchen")
 _MAX_UNKNOWN = 3

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Either, Noun, Phrase, Pronoun, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import CHOICE, FILLERS, NUMBERS, PREPOSITION_WORDS, THE
+from planner.language.english import CHOICE, FILLERS, NUMBERS, PREPOSITION_WORDS, THE, table, words
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, can_be, includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.nouns import describe
@@ -28,14 +28,7 @@ _AND = (
     "plus",
 )
 # After these a noun phrase was the subject of a clause of its own.
-PREDICATES = frozenset({
-    "stay", "remain", "remains",
-    "should", "must", "shall", "can", "may", "could", "might", "ought", "has", "have", "needs",
-    "need",
-    "is", "are", "wants", "want", "would", "will", "goes", "go", "belongs", "belong", "comes",
-    "come",
-    "deserves", "deserve", "gets", "was", "were", "looks", "look", "requires", "require", "stays",
-})  # fmt: skip
+PREDICATES = words(table("predicates"))
 _PLURAL_PREDICATES = frozenset({"go", "belong", "are", "have", "need", "come", "want", "stay"})
 
 

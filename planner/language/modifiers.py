@@ -3,40 +3,19 @@
 from __future__ import annotations
 
 from planner.language.drafts import Noun, Phrase, Pronoun, Way, fresh
-from planner.language.english import LENGTHS, PREPOSITIONS, phrases, words
+from planner.language.english import LENGTHS, PREPOSITIONS, phrases, table, words
 from planner.language.lexicon import Amount, Part, Pick
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
 
-_ADVERBS = frozenset({
-    "currently", "still", "now", "already", "just", "all", "always", "about", "around", "somewhere",
-    "right", "usually", "sitting", "lying", "standing", "there", "next", "left", "presently",
-    "also",
-})  # fmt: skip
-_POSITIONS = frozenset({
-    "lying", "standing", "sitting", "hanging", "placed", "located", "left", "stored", "kept",
-    "found",
-    "scattered", "resting", "stacked", "strewn", "spread", "hidden", "stashed", "waiting", "piled",
-    "lies", "stands", "sits", "lie", "stand", "sit", "stuck", "put", "sat", "laid", "laying",
-    "stood",
-})  # fmt: skip
-_SUBJECTS = frozenset({
-    "i", "you", "we", "they", "he", "she", "someone", "somebody", "everybody", "everyone", "people",
-})  # fmt: skip
-_LEFT = frozenset({
-    "left", "put", "placed", "forgot", "dropped", "saw", "kept", "stored", "keep", "had", "set",
-    "laid",
-    "find", "see", "used", "hid", "store", "leave", "found", "forgotten", "seen",
-})  # fmt: skip
+_ADVERBS = words(table("adverbs"))
+_POSITIONS = words(table("positions"))
+_SUBJECTS = words(table("subjects"))
+_LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
-_HOLDING = phrases(
-    """
-    with | that has | which has | that have | that holds | that contains | which contains | holding
-    | containing | which holds | which have
-    """
-)
+_HOLDING = phrases(table("holding"))
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (

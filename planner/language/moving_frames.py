@@ -7,13 +7,7 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE, words
-from planner.language.lexicon import (
-    Amount,
-    Arrangement,
-    Relation,
-    Spot,
-    is_hollow,
-)
+from planner.language.lexicon import Amount, Arrangement, Relation, Spot, is_hollow
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames

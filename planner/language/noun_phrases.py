@@ -14,6 +14,7 @@ from planner.language.english import (
     PREPOSITION_WORDS,
     THE,
     phrases,
+    table,
     words,
 )
 from planner.language.lexicon import Amount, Part, Size, can_be, default_lexicon
@@ -29,11 +30,7 @@ _PRONOUN_NUMBERS = {
     **dict.fromkeys(phrases("it all|the latter|the former|all of that"), 0),
     **dict.fromkeys(phrases("all of it|the whole thing"), 1),
     **dict.fromkeys(
-        phrases(
-            "all of them|both of them|each of them|all of these|all of those|the two of them"
-            "|them all|them both|the both of them|every one of them|the whole lot|the lot|those two"
-            "|these two|all these items|all these objects|these items|these objects"
-        ),
+        phrases(table("pronoun numbers")),
         2,
     ),
 }

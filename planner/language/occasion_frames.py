@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
-from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, words
+from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, table, words
 from planner.language.lexicon import Occasion, Relation
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -19,14 +19,8 @@ CHORES = {
     "scrubbing": "clean", "drink": "watered", "water": "watered",
 }  # fmt: skip
 
-_COUNTED = words(
-    "people persons guests visitors friends of adults kids children person guest colleagues"
-)
-_PERSONS = words(
-    "me mother father mom mum dad guest child kid wife husband neighbour neighbor visitor friend "
-    "boss son daughter brother sister grandma grandpa grandmother grandfather aunt uncle cousin "
-    "colleague roommate flatmate partner girlfriend boyfriend him her you"
-)
+_COUNTED = words(table("counted"))
+_PERSONS = words(table("persons"))
 _MEALS = words("dinner breakfast lunch tea supper brunch tonight me us guests")
 _QUICK = words("quick good proper thorough little nice bit of fresh")
 

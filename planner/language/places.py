@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, words
+from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, table, words
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, goes_inside
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import STOPS, AskReason
@@ -13,11 +13,7 @@ from planner.world.catalogue import default_word_meanings
 
 # The words that say where: spots, arrangements, "there", and what stands before prepositions.
 
-BEFORE_PREPOSITION = frozenset({
-    "back", "down", "up", "over", "out", "right", "directly", "straight", "all", "nicely", "either",
-    "somewhere", "anywhere", "neatly", "just", "safely", "both", "carefully", "gently", "quickly",
-    "slowly", "quietly",
-})  # fmt: skip
+BEFORE_PREPOSITION = words(table("before preposition"))
 SPOTS: dict[str, Spot] = {
     phrase: spot
     for spot, several in {

@@ -82,13 +82,8 @@ _STOP = english.products(
     "please|now|robot|at once|immediately|",
 )
 _STOPPING = english.words("stop halt freeze abort cancel enough quit")
-_BESIDE_STOP = english.words(
-    "whoa woah hey robot please now right there it that this is no wait just what you are doing "
-    "everything at once immediately oh god ok i said moving"
-)
-_ENGLISH = english.words(
-    "the a an my and to on in it is of for with them you i from all that please put"
-)
+_BESIDE_STOP = english.words(table("beside stop"))
+_ENGLISH = english.words(table("english"))
 _OTHER_WORDS = english.words(table("other words"))
 
 

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import LIQUIDS, VAGUE_RESULTS, words
-from planner.language.lexicon import (
-    Amount,
-    Part,
-    Relation,
-    Spot,
-    affords,
-)
+from planner.language.lexicon import Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
-from planner.language.reading import (
-    AskReason,
-)
+from planner.language.reading import AskReason
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
 Dos = tuple[list[Do], int]

@@ -27,18 +27,12 @@ from planner.language.clause_words import (
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words, words
 from planner.language.frames import Frames
-from planner.language.lexicon import (
-    Amount,
-    Relation,
-    Spot,
-)
+from planner.language.lexicon import Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.modifiers import opposite
 from planner.language.occasion_frames import CHORES
 from planner.language.places import grouped
-from planner.language.reading import (
-    AskReason,
-)
+from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form
 

@@ -6,14 +6,7 @@ import copy
 
 from planner.language.clause_words import ALSO, STARTING, TO_DO, TOO
 from planner.language.drafts import Act, Do, Noun, Pronoun
-from planner.language.english import (
-    AUXILIARIES,
-    BEFORE_THAT,
-    FILLERS,
-    FIRST,
-    MEANWHILE,
-    THEN,
-)
+from planner.language.english import AUXILIARIES, BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THEN
 from planner.language.follow_ups import Shares
 from planner.language.lexicon import Actor, Occasion, Relation
 from planner.language.lists import PREDICATES

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 
-from planner.language.english import Words, words
+from planner.language.english import Words, phrase_tables, table, words
 
 
 class Frame(StrEnum):
@@ -84,84 +84,12 @@ class Found:
 
 
 # Base forms by frame; a particle that belongs to the verb follows it.
-_FRAMES: Mapping[Frame, str] = {
-    Frame.PUT: "spread|drape|fling|sling|prop up|mount|reposition|lodge|put|place|set|"
-    "lay|stick|pop|drop|deposit|store|stow|stash|hide|position|stand|rest|"
-    "hang|arrange|shove|slide|tuck|chuck|tip|throw|toss|pack|dump|park|insert|"
-    "drop off|slip|plop|plonk|lean|put down|set down|lay down|put in|line up|"
-    "set out|lay out|organize|organise|group|squeeze|balance|prop|sit|display|file|shelve|"
-    "install|serve|add",
-    Frame.CARRY: "move|ferry|pull|bring back|take over|take back|bring up|bring down|"
-    "carry|transfer|relocate|shift|transport|deliver|haul|lug|drag|push|"
-    "take|return|send|march|run",
-    Frame.FETCH: "bring over|bring|fetch|get|go get|go and get|go fetch|retrieve|go grab|"
-    "go and fetch|go and grab",
-    Frame.PICK: "pick up|get out|pull out|fish out|dig out|fetch out|grab|collect|gather|"
-    "gather up|lift|pick|fish|dig|round up|scoop up|take out|collect up|get hold of|"
-    "gather together|grasp|take hold of|seize",
-    Frame.GIVE: "give|hand|pass|hand over",
-    Frame.TRASH: "throw away|throw out|get rid of|dispose of|toss out|discard|trash|"
-    "chuck out|chuck away|toss away|dump out|ditch",
-    Frame.BIN: "bin",
-    Frame.AWAY: "put away|tidy away|clear away|put back|pack away|store away|stow away",
-    Frame.CLEAR: "clear|clear off|clear out|remove",
-    Frame.UNLOAD: "unload|unpack",
-    Frame.LOAD: "load",
-    Frame.FILL: "fill|fill up|refill|top up",
-    Frame.EMPTY: "empty|empty out|drain",
-    Frame.POUR: "pour|add|pour out",
-    Frame.SWITCH: "turn|switch|power|flip|flick",
-    Frame.CAUSE: "make|have|render",
-    Frame.KEEP: "keep",
-    Frame.FIND: "find|look for|search for|locate|track down|hunt for|go find|go and find|"
-    "find out|show|see|tell|look around for|have a look for|have a look around for|go looking for|"
-    "go look for|go and look for|keep an eye out for|hunt down|go search for|check|figure out|"
-    "work out|let me know|dig up",
-    Frame.GO: "go|come|drive|walk|head|roll|return|stop|navigate|proceed|step|travel|enter|"
-    "approach|visit|move|go back|walk back|make your way|hurry",
-    Frame.LEAVE: "leave",
-    Frame.TOUCH: "touch|disturb|bother|mess with|move|handle|go near|take|alter|use",
-    Frame.TIDY: "tidy|tidy up|clean up|straighten up|straighten|declutter|neaten|"
-    "neaten up|straighten out|tidy out",
-    Frame.BREW: "brew|make|prepare|fix|put on",
-    Frame.STACK: "stack|pile|stack up|pile up|heap",
-    Frame.SWAP: "swap|exchange|switch",
-    Frame.HANDLE: "handle|deal with|take care of|see to|do|look after|be in charge of|"
-    "worry about",
-    Frame.VAGUE: "sort|sort out|decorate|improve|rearrange|reorganize|reorganise|fix|fix up|"
-    "freshen up|beautify|upgrade|repair",
-    Frame.HEAT: "heat|heat up|warm|warm up|reheat",
-    Frame.COOL: "cool|cool down|chill|refrigerate",
-    Frame.CHECK: "let|tell|inform|report|say|check|forget|remember|mind|be",
-}  # fmt: skip
-_STATES: Mapping[str, str] = {
-    "clean": "clean|wash|rinse|wipe|scrub|wash up|wipe down|wipe off|rinse off|"
-    "wash off|rinse out|scrub down|clean off|wash down|sponge|sponge down|do|"
-    "wipe clean|clean out|wash out|cleanse|give a wash",
-    "dusted": "dust|dust off|dust down",
-    "powered on": "start|activate|start up|boot|boot up|turn on|switch on|power on|"
-    "power up|run|fire up|preheat",
-    "powered off": "deactivate|shut down|power down|turn off|switch off|power off|shut off|"
-    "kill|stop|turn out",
-    "open": "open|open up",
-    "closed": "close|shut|close up",
-    "watered": "water",
-    "sliced": "slice|cut|cut up|slice up|chop|chop up|dice",
-    "toasted": "toast",
-    "boiled": "boil",
-    "cooked": "cook|fry|bake|roast|grill",
-}  # fmt: skip
+_FRAMES = {Frame(name): bases for name, bases in phrase_tables().verbs.items()}
+_STATES = phrase_tables().verbs_of_states
 _PARTICLES = frozenset({"up", "down", "over", "out", "back", "off", "away", "around", "on", "in"})
 _IRREGULAR: Mapping[str, tuple[str, ...]] = {
     entry.partition(":")[0]: tuple(entry.partition(":")[2].split("/"))
-    for entry in words(
-        ": put:put set:set lay:laid stick:stuck hide:hidden/hid stand:stood hang:hung slide:slid "
-        "throw:thrown/threw send:sent take:taken/took bring:brought get:got/gotten give:given/gave "
-        "make:made have:had keep:kept find:found go:gone/went come:come/came leave:left shut:shut "
-        "cut:cut do:done/did see:seen/saw tell:told let:let say:said drive:driven/drove "
-        "forget:forgotten/forgot be:been/was run:run/ran sit:sat show:shown/showed open:opened "
-        "lean:leaned/leant"
-    )
+    for entry in words(table("irregular"))
 }
 _VOWELS = frozenset("aeiou")
 # Longer verbs are only words of the vocabulary.
