@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.language.drafts import Noun, Way
-from planner.language.english import FILLERS, GENERIC, GENERIC_ONE, NUMBERS, THE, phrases, words
+from planner.language.drafts import Noun, Way, Where
+from planner.language.english import (
+    FILLERS,
+    GENERIC,
+    GENERIC_ONE,
+    NUMBERS,
+    THE,
+    phrases,
+    table,
+    words,
+)
 from planner.language.lexicon import GENERIC_KINDS, Part, Relation, Sense, default_lexicon
+from planner.language.modifiers import opposite
 from planner.language.places import is_room
 from planner.language.reading import STOPS, Refused, Source, tokens_of
 from planner.language.statements import Statements
@@ -16,12 +27,19 @@ from planner.language.statements import Statements
 
 
 class QuestionSort(StrEnum):
-    """WHERE things are, WHAT is at a place, HOW_MANY there are, what CHANGED."""
+    """WHERE things are, WHAT is at a place, HOW_MANY there are, what CHANGED.
+
+    WHETHER something is so or there, WHICH is the biggest, what LOOK things have, what was DONE.
+    """
 
     WHERE = "where"
     WHAT = "what"
     HOW_MANY = "how many"
     CHANGED = "changed"
+    WHETHER = "whether"
+    WHICH = "which"
+    LOOK = "look"
+    DONE = "done"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +70,9 @@ class Question:
         place: where; None for anywhere.
         since_s: the time since which changes are asked for; None for all.
         last_s: how far back they are asked for, instead.
+        states: of WHETHER: what the things are asked to be; of any: "not" is taken into account.
+        among: states and looks that say which things are meant.
+        pick: of WHICH: the superlative; of LOOK: `color` or `material`.
     """
 
     sort: QuestionSort
@@ -60,30 +81,46 @@ class Question:
     place: AskedPlace | None = None
     since_s: float | None = None
     last_s: float | None = None
+    states: tuple[str, ...] = ()
+    among: tuple[str, ...] = ()
+    pick: str = ""
 
 
-_POLITE = FILLERS | phrases(
-    "tell me|show me|let me know|i want to know|do you know|can you tell me|could you tell me|and"
-    "|do you remember|remind me|i wonder|what about|i am looking for|i would like to know|list"
-    "|can you see|can you find|can you show me|could you find"
-)
-_WHERE = phrases(
-    "where is|where are|where was|where were|where did i put|where did i leave|where did you put"
-    "|where did you see|where can i find|where do i find|where have you seen|where has"
-    "|where do we keep|where|is there|are there|do you see|have you seen|did you see|find|locate"
-    "|which is|who has|who holds|do we have|have we got|is|are"
-)
-_WHAT = phrases(
-    "what is|what are|what things are|what objects are|what items are|what do you see|what lies"
-    "|what can you see|what do we have|what have we got|what|which|who is|who|everything|anything"
-    "|all|every|things|objects"
-)
+_SUPERLATIVES = words(table("superlatives"))
+_LOOKS = {"color": "color", "colour": "color", "material": "material"}
+_ASKING_DONE = phrases(table("asking done"))
+_BE = phrases("is|are|was|were|if|whether|is not|are not")
+_EXISTING = phrases(table("existing more"))
+_STARTS = words("where what which who when is are was were do does did have has how whose am")
+_INVERTED = words("is are was were do does did have has")
+_INDIRECT = words("tell show remind let can could know wonder")
+_POLITE = FILLERS | phrases(table("polite"))
+_WHERE = phrases(table("where"))
+_WHAT = phrases(table("what"))
 _HOW_MANY = phrases("how many|the number of|what number of|count|how much")
-_LINKS = words("is are was were there do does you see we have that which now currently still lying")
+_LINKS = words(table("links"))
 _ANY = words("a an any some all every of please") | THE
 _UNITS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0,
           "hour": 3600.0}  # fmt: skip
 _NEWS = words("new happened news")
+
+
+def asks(text: str) -> bool:
+    """Whether a text asks for something that a memory may know, and is one sentence."""
+    tokens = tokens_of(text)
+    said = tuple(token.word for token in tokens)
+    source = Source(text, tokens, default_lexicon())
+    i = 0
+    told: set[str] = set()
+    while end := source.longest(i, _POLITE) or (source.word(i) == "," and i + 1):
+        told.update(said[i:end])
+        i = end
+    listed = "list" in told or source.word(i) == "count" or source.starts(i, "any idea")
+    indirect = bool(told & _INDIRECT)
+    begins = source.word(i) in _STARTS or (indirect and source.word(i) in ("if", "whether"))
+    ended = said[-1:] == ("?",) or indirect or source.word(i) in _STARTS - _INVERTED
+    stops = [word for word in said[i:-1] if word in STOPS | {","}]
+    return bool(listed or (begins and ended)) and not stops
 
 
 def read_question(text: str) -> Question:
@@ -105,6 +142,11 @@ class _Questions(Statements):
         while end := source.longest(i, _POLITE) or (source.word(i) == "," and i + 1):
             listing = listing or source.word(end - 1) in ("list", "me")
             i = end
+        said = source.longest(i, _ASKING_DONE)
+        if said and self._ended(said):
+            return Question(QuestionSort.DONE)
+        if found := self._look(i) or self._picked(i) or self._whether(i):
+            return found
         if end := source.longest(i, _HOW_MANY):
             return self._about(QuestionSort.HOW_MANY, end)
         if (end := source.longest(i, _WHAT)) or listing:
@@ -112,6 +154,80 @@ class _Questions(Statements):
             if found.place is not None:
                 return found
         return Question(QuestionSort.WHERE, *self._words(source.longest(i, _WHERE) or i))
+
+    def _look(self, at: int) -> Question | None:
+        """Reads "what color is the cup?", "which colour are the towels in the bathroom?"."""
+        source = self._source
+        i = at + (source.word(at) in ("what", "which"))
+        made = source.starts(i, "is", "are")
+        pick = _LOOKS.get(source.word(i), "")
+        found = self._things(source.starts(i + 1, "is", "are") if pick else made)
+        if found is None or i == at:
+            return None
+        named, end, place = found
+        if not pick and not source.starts(end, "made of", "made from"):
+            return None
+        end = end if pick else end + 2
+        place = place or (None if self._ended(end) else self._place_at_end(end))
+        return Question(
+            QuestionSort.LOOK, *named[:2], place, pick=pick or "material", among=named[2]
+        )
+
+    def _picked(self, at: int) -> Question | None:
+        """Reads "which is the biggest cup?", "what is the smallest thing on the table?"."""
+        source = self._source
+        k = next((k for k in range(at, source.size) if source.word(k) in _SUPERLATIVES), None)
+        if k is None or source.word(at) not in ("what", "which", "the"):
+            return None
+        found = self._about(QuestionSort.WHICH, k + 1)
+        if self._ended(k + 1) or source.word(k + 1) == "one":
+            # "Which cup is the biggest?"
+            inner = self._things(at + 1)
+            if inner is None:
+                return None
+            (named, kind, looks), _, place = inner
+            found = Question(found.sort, named, kind, place or found.place, among=looks)
+        return replace(found, pick=source.word(k))
+
+    def _whether(self, at: int) -> Question | None:
+        """Reads "is the oven off?", "are there cups on the table?", "tell me if the tv is on"."""
+        source = self._source
+        exists = source.longest(at, _EXISTING)
+        start = exists or source.longest(at, _BE)
+        asked = self._things(start) if start else None
+        if asked is None:
+            return None
+        named, i, place = asked
+        negated = source.word(start - 1) == "not"
+        while source.word(i) in ("is", "are", "all", "still", "now", "already", "currently", "not"):
+            negated = negated or source.word(i) == "not"
+            i += 1
+        states: list[str] = []
+        if state := self._state(i):
+            states, i = [opposite(state[0]) if negated else state[0]], state[1]
+        if not self._ended(i):
+            place = self._place_at_end(i)
+            i = source.size if place else i
+        if not self._ended(i) or not (states or place or exists) or "" in states:
+            return None
+        return Question(QuestionSort.WHETHER, *named[:2], place, states=(*states,), among=named[2])
+
+    def _things(
+        self, at: int
+    ) -> tuple[tuple[tuple[str, ...], str, tuple[str, ...]], int, AskedPlace | None] | None:
+        """Words, kind and looks of the things that stand at a word, the end, and their place."""
+        try:
+            found = self.described(at) if at else None
+            wheres, end = self.located(found[1]) if found else ([], at)
+        except Refused:
+            return None
+        if found is None or not isinstance(found[0], Noun) or not found[0].kind:
+            return None
+        noun = found[0]
+        looks = tuple(str(it) for it in (*noun.states, noun.color, noun.material) if it)
+        place = self._asked_place(wheres, end) if wheres else None
+        kind = "" if noun.kind in GENERIC_KINDS else noun.kind
+        return (tuple(kind.split()), kind, looks), end, place
 
     def _about(self, sort: QuestionSort, at: int) -> Question:
         """What is asked for, up to a place at the end."""
@@ -133,8 +249,13 @@ class _Questions(Statements):
             wheres, end = self.located(at)
         except Refused:
             return None
-        anchor = wheres[0].anchor if wheres else None
-        if not self._ended(end) or not isinstance(anchor, Noun) or wheres[0].way is Way.FROM:
+        return self._asked_place(wheres, end) if self._ended(end) else None
+
+    def _asked_place(self, wheres: Sequence[Where], end: int) -> AskedPlace | None:
+        """A place that was read up to a word."""
+        source = self._source
+        anchor = wheres[0].anchor if wheres and end else None
+        if not isinstance(anchor, Noun) or wheres[0].way is Way.FROM:
             return None
         rooms = [w.anchor for w in (*anchor.where, *wheres[1:])]
         room = next((n.kind for n in rooms if isinstance(n, Noun) and is_room(n)), "")

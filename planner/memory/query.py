@@ -8,58 +8,70 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 
 import numpy as np
 
+from planner.language.answers import (
+    BY_WORDS,
+    LOOK_FOR_IT,
+    MAX_LISTED,
+    UNSEEN,
+    Answer,
+    QuestionKind,
+    counted,
+    described,
+    fits,
+    fits_all,
+    names_place,
+    reply,
+    rest_of,
+)
 from planner.language.lexicon import Relation as PlaceRelation
 from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
-from planner.memory.index import words_in
-from planner.memory.memory import Memory
-from planner.memory.wording import delta_line, net_edits, words_of
-from planner.world.belief import Edit, Entity
-from planner.world.catalogue import default_word_meanings
+from planner.memory.index import EntityIndex
+from planner.memory.memory import Deltas, Memory
+from planner.memory.wording import delta_line, net_edits
+from planner.world.belief import Belief, Entity
 from planner.world.embedding import Embedder, Vectors
-from planner.world.vocabulary import Relation
+from planner.world.house import House
+from planner.world.vocabulary import EntityKind, Relation
 
-# Entries that an answer in words names at most.
-MAX_LISTED = 10
 # Descriptions whose vectors point this much the same way mean the same. Ours.
 MIN_COSINE = 0.45
-BY_WORDS = "words"
 _WORDS = {PlaceRelation.ON_TOP: "on", PlaceRelation.IN: "in"}
 
 
-class QuestionKind(StrEnum):
-    """What a question asks for."""
+@dataclass(frozen=True)
+class Believed:
+    """What a planner has of a memory: no changes, only how things are."""
 
-    FIND = "find"
-    PLACE = "place"
-    COUNT = "count"
-    CHANGES = "changes"
+    belief: Belief
+    layout: House
 
+    @property
+    def stamp_s(self) -> float:
+        """Of the belief."""
+        return self.belief.stamp_s
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer in words, and what it rests on.
+    @property
+    def index(self) -> EntityIndex:
+        """The entities among the nodes."""
+        kinds = {EntityKind.FURNITURE: True, EntityKind.OBJECT: False}
+        nodes = [n for n in self.belief.nodes.values() if n.entity_id and n.kind in kinds]
+        agents = {n.name for n in self.belief.of_kind(EntityKind.AGENT)}
+        return EntityIndex(
+            Entity(
+                n.entity_id or 0, n.name, n.class_name, kinds[n.kind], n.description,
+                n.position_m, picked=n.parent in agents, size_m=n.size_m, parent=n.parent,
+                relation=n.relation, room=n.room, states=n.states, openness=n.openness,
+                source=n.source, stamp_s=n.stamp_s, look=n.look, maybe=n.maybe,
+            )
+            for n in sorted(nodes, key=lambda node: node.entity_id or 0)
+        )  # fmt: skip
 
-    Attributes:
-        kind: how the question was understood.
-        text: the answer in words; its last sentence says how it was matched.
-        entities: best first, equals by id.
-        scores: one an entity, 0 to 1.
-        edits: of a question for changes: the net effect per entity, in order.
-        matched_by: "words", or the embedder's id.
-        unknown: words that fit nothing in the memory.
-    """
-
-    kind: QuestionKind
-    text: str
-    entities: tuple[Entity, ...] = ()
-    scores: tuple[float, ...] = ()
-    edits: tuple[Edit, ...] = ()
-    matched_by: str = BY_WORDS
-    unknown: tuple[str, ...] = ()
+    def changed_since(self, _stamp_s: float) -> Deltas:
+        """Nothing is known of changes."""
+        return Deltas(self.belief.sequence, False, ())
 
 
 class SimilaritySearch:
@@ -88,7 +100,7 @@ class SimilaritySearch:
 
 
 def ask(
-    memory: Memory,
+    memory: Memory | Believed,
     text: str,
     room: str = "",
     limit: int = 0,
@@ -109,23 +121,28 @@ def ask(
         if question.last_s is not None:
             since_s = memory.stamp_s - question.last_s
         return _changes(memory, since_s, room, limit)
+    if question.sort is QuestionSort.DONE:
+        return _done(memory)
+    answer = None
     if question.sort in (QuestionSort.WHAT, QuestionSort.HOW_MANY):
         answer = _listed(memory, question, room, limit)
-        if answer is not None:
-            return answer
-    return _find(memory, question.words, room, limit, meaning)
+    elif question.sort is not QuestionSort.WHERE:
+        answer = _fact(memory, question, room)
+    if answer is not None:
+        return answer
+    return _find(memory, question, room, limit, meaning)
 
 
-def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
+def _changes(memory: Memory | Believed, since_s: float, room: str, limit: int) -> Answer:
     deltas = memory.changed_since(since_s)
     edits = [e for e in net_edits(deltas.changes) if not room or e.entity.room == room]
     edits = edits[:limit] if limit else edits
     when = "at all" if since_s < 0 else f"since {since_s:g} s"
     lines = [f"Nothing changed {when}."]
     if edits:
-        lines = [f"{_count(len(edits), 'entry', 'entries')} changed {when}:"]
+        lines = [f"{counted(len(edits), 'entry', 'entries')} changed {when}:"]
         lines += [delta_line(edit) for edit in edits[:MAX_LISTED]]
-        lines += _rest(len(edits))
+        lines += rest_of(len(edits))
     if not deltas.complete:
         lines.append("Older changes are no longer known.")
     entities = tuple(edit.entity for edit in edits)
@@ -133,19 +150,52 @@ def _changes(memory: Memory, since_s: float, room: str, limit: int) -> Answer:
     return Answer(QuestionKind.CHANGES, "\n".join(lines), entities, scores, tuple(edits))
 
 
-def _listed(memory: Memory, question: Question, room: str, limit: int) -> Answer | None:
+def _done(memory: Memory | Believed) -> Answer:
+    """What agents did: the changes that their skills made, oldest first."""
+    deltas = memory.changed_since(-1.0)
+    acts = [c for c in deltas.changes if c.author.startswith("agent_") and c.edits]
+    lines = [
+        f"{c.author} {c.edits[0].entity.name} at {c.stamp_s:.1f} s." for c in acts[-MAX_LISTED:]
+    ]
+    lines = lines or ["Nothing that I remember."]
+    lines += [] if deltas.complete else ["Older changes are no longer known."]
+    entities = tuple(c.edits[0].entity for c in acts[-MAX_LISTED:])
+    return Answer(QuestionKind.FACT, "\n".join(lines), entities, (1.0,) * len(entities))
+
+
+def _fact(memory: Memory | Believed, question: Question, room: str) -> Answer | None:
+    """Whether something is so, which is the biggest, or what colour things have."""
+    searched = _searched(memory, question.place, room)
+    if searched is None:
+        return None
+    where = searched[0] if question.place is not None else ""
+    anywhere = [e for e, _ in memory.index.find([], room=room) if fits(e, question)]
+    if not question.kind:
+        anywhere = [e for e in anywhere if not e.is_furniture]
+    ids = {entity.entity_id for entity in searched[1]}
+    there = [e for e in anywhere if question.place is None or e.entity_id in ids]
+    first, things = reply(question, there, anywhere, where)
+    lines = [
+        first,
+        *(described(entity, memory.stamp_s) for entity in things[:MAX_LISTED]),
+        *rest_of(len(things)),
+    ]
+    return Answer(QuestionKind.FACT, "\n".join(lines), (*things,), (1.0,) * len(things))
+
+
+def _listed(memory: Memory | Believed, question: Question, room: str, limit: int) -> Answer | None:
     """What is at a place, or how much of it; None where the place is unknown."""
     searched = _searched(memory, question.place, room)
     if searched is None:
         return None
     where, found = searched
-    found = [entity for entity in found if _fits(entity, question)]
+    found = [entity for entity in found if fits_all(entity, question)]
     chosen = tuple(found[:limit] if limit else found)
     counting = question.sort is QuestionSort.HOW_MANY
     if chosen:
-        lines = [f"{_count(len(found), 'thing', 'things')} {where}:"]
-        lines += [_described(entity) for entity in chosen[:MAX_LISTED]]
-        lines += _rest(len(chosen))
+        lines = [f"{counted(len(found), 'thing', 'things')} {where}:"]
+        lines += [described(entity, memory.stamp_s) for entity in chosen[:MAX_LISTED]]
+        lines += rest_of(len(chosen))
     else:
         lines = [f"Nothing that is remembered is {where}."]
     said = [*question.words, *([question.place.words] if question.place is not None else [])]
@@ -155,23 +205,24 @@ def _listed(memory: Memory, question: Question, room: str, limit: int) -> Answer
 
 
 def _searched(
-    memory: Memory, place: AskedPlace | None, room: str
+    memory: Memory | Believed, place: AskedPlace | None, room: str
 ) -> tuple[str, list[Entity]] | None:
     """A place in words, and the things that are there; None if it is unknown."""
     layout, index = memory.layout, memory.index
     if place is None:
         things = [e for e, _ in index.find([], room=room) if not e.is_furniture]
         return "in the house", things
-    rooms = [r.name for r in layout.rooms if _is(place, place.kind, r.name, r.class_name)]
+    rooms = [r.name for r in layout.rooms if names_place(place, place.kind, r.name, r.class_name)]
     if rooms and place.relation is not None:
         chosen = [r for r in rooms if not room or r == room]
         found = [e for r in chosen for e, _ in index.find([], room=r) if not e.is_furniture]
         return f"in {' and '.join(rooms)}", found
-    inside = {r.name for r in layout.rooms if _is(place, place.room, "", r.class_name)}
+    inside = {r.name for r in layout.rooms if names_place(place, place.room, "", r.class_name)}
     parents = [
         p.name
         for p in layout.furniture
-        if _is(place, place.kind, p.name, p.class_name) and (not place.room or p.room in inside)
+        if names_place(place, place.kind, p.name, p.class_name)
+        and (not place.room or p.room in inside)
     ] or ([place.words] if place.relation is None else [])
     if not parents:
         return None
@@ -183,49 +234,52 @@ def _searched(
     return f"{word} {' and '.join(parents[:3])}", found
 
 
-def _fits(entity: Entity, question: Question) -> bool:
-    """Whether an entity is of the kind and has the other words of a question."""
-    meaning = default_word_meanings().find(question.kind) if question.kind else None
-    left = set(question.words)
-    if meaning is not None and entity.class_name in meaning.objects | meaning.furniture:
-        left -= set(question.kind.split())
-    return left <= set(words_in(f"{entity.name} {entity.class_name} {entity.description}"))
-
-
-def _is(place: AskedPlace, kind: str, name: str, class_name: str) -> bool:
-    """Whether a room or piece of furniture is the one named, or of a kind."""
-    meaning = default_word_meanings().find(kind) if kind else None
-    covered = meaning.rooms | meaning.furniture if meaning is not None else frozenset()
-    return class_name in covered or (not kind and place.words == name)
-
-
 def _find(
-    memory: Memory, asked: Sequence[str], room: str, limit: int, meaning: SimilaritySearch | None
+    memory: Memory | Believed,
+    question: Question,
+    room: str,
+    limit: int,
+    meaning: SimilaritySearch | None,
 ) -> Answer:
+    asked = question.words
     if meaning is not None and asked:
         known = [e for e, _ in memory.index.find([], room=room)]
         similarity = meaning.similarity(" ".join(asked), known)
-        return _found(similarity[:limit] if limit else similarity, [], meaning.embedder.embedder_id)
+        found = similarity[:limit] if limit else similarity
+        return _found(memory, question, found, [], meaning.embedder.embedder_id)
     index = memory.index
     unknown = [word for word in asked if not index.knows(word)]
     known_words = [word for word in asked if word not in unknown]
     if asked and not known_words:
-        return _found([], unknown, BY_WORDS)
+        return _found(memory, question, [], unknown, BY_WORDS)
     scored = index.find(known_words, room=room, limit=limit)
     share = len(known_words) / len(asked) if asked else 1.0
-    return _found([(e, score * share) for e, score in scored], unknown, BY_WORDS)
+    return _found(memory, question, [(e, score * share) for e, score in scored], unknown, BY_WORDS)
 
 
 def _found(
-    scored: Sequence[tuple[Entity, float]], unknown: Sequence[str], matched_by: str
+    memory: Memory | Believed,
+    question: Question,
+    scored: Sequence[tuple[Entity, float]],
+    unknown: Sequence[str],
+    matched_by: str,
 ) -> Answer:
     best = scored[0][1] if scored else 0.0
     # What fits less well than the best is in the list, but not told.
     told = [entity for entity, score in scored if score == best]
-    lines = [_described(entity) for entity in told[:MAX_LISTED]] or [
+    by_words = bool(question.words) and matched_by == BY_WORDS
+    exact = [entity for entity in told if by_words and fits_all(entity, question)]
+    kin = exact or [entity for entity in told if question.kind and fits(entity, question)]
+    told = kin or told
+    lines = [described(entity, memory.stamp_s) for entity in told[:MAX_LISTED]] or [
         "Nothing like that is remembered."
     ]
-    lines += _rest(len(told))
+    lines += rest_of(len(told))
+    named = " ".join(question.words)
+    if named and not told:
+        lines.append(f"{UNSEEN} any {named}. {LOOK_FOR_IT}")
+    elif by_words and not exact and best < 1.0:
+        lines.insert(0, f"{UNSEEN} any {named}; what comes nearest:")
     if unknown:
         lines.append(f"Nothing is known of: {', '.join(unknown)}.")
     how = "words" if matched_by == BY_WORDS else f"meaning ({matched_by})"
@@ -239,32 +293,6 @@ def _found(
         matched_by,
         tuple(unknown),
     )
-
-
-def _described(entity: Entity) -> str:
-    """Such as `Object.149 cup_149 (cup) is on table_3 in kitchen_0, seen at 12.0 s`."""
-    room = entity.room or "an unknown room"
-    name = f"Object.{entity.entity_id} {entity.name} ({words_of(entity.class_name)})"
-    when = f"{entity.source.value} at {entity.stamp_s:.1f} s"
-    if entity.is_furniture:
-        return f"{name} is in {room}, {when}."
-    if entity.picked:
-        return f"{name} is held by {entity.parent or 'somebody'}, {when}."
-    relation = "within" if entity.relation is Relation.WITHIN else "on"
-    place = (
-        f"{relation} {entity.parent}"
-        if entity.parent
-        else "at {:.1f}, {:.1f}, {:.1f}".format(*entity.position_m)
-    )
-    return f"{name} is {place} in {room}, {when}."
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
-
-
-def _rest(number: int) -> list[str]:
-    return [f"and {number - MAX_LISTED} more"] if number > MAX_LISTED else []
 
 
 def structured(answer: Answer) -> Mapping[str, object]:

@@ -13,6 +13,8 @@ from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding, Missing, OpenEnded, Question, Unbound, Why
 from planner.grounding.scene import scene_of_belief
 from planner.language.goal_form import Goal as Meaning
+from planner.language.questions import asks
+from planner.memory.query import Believed, ask
 from planner.models.caller import Caller
 from planner.models.chat import ModelError
 from planner.planning.expert.expert import DONE, Expert
@@ -344,7 +346,7 @@ class Words:
             if isinstance(found, Unclear):
                 return Decision(question=found.question)
             if isinstance(found, Ended):
-                return _ended(found, context)
+                return _answered(self._text, context) or _ended(found, context)
             self._understood = found
         if self._binder is None:
             self._binder = Binder(self._understood.goal)
@@ -519,6 +521,14 @@ def _destinations(grounding: Grounding) -> list[str]:
     variables = (grounding.criteria or {}).get("variables")
     lists = variables.values() if isinstance(variables, Mapping) else ()
     return [str(names[0]) for names in lists if isinstance(names, Sequence)]
+
+
+def _answered(text: str, context: Context) -> Decision | None:
+    """The answer to a question, from what is remembered; None if it is none."""
+    if not asks(text):
+        return None
+    told = ask(Believed(context.belief, context.layout), text).text
+    return Decision(dict.fromkeys(context.idle, DONE), " ".join(told.splitlines()))
 
 
 def _ended(found: Ended, context: Context) -> Decision:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from planner.language.lexicon import Relation
 from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
 
-WHERE, WHAT, HOW_MANY, CHANGED = QuestionSort
+WHERE, WHAT, HOW_MANY, CHANGED, *_ = QuestionSort
 
 READ = [
     ("Where is the red cup?", Question(WHERE, ("red", "cup"), "cup")),

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from memory_samples import layout_of
 
+from planner.language.answers import BY_WORDS, QuestionKind
 from planner.memory.index import EntityIndex
 from planner.memory.memory import Memory
-from planner.memory.query import BY_WORDS, QuestionKind, SimilaritySearch, ask, structured
+from planner.memory.query import SimilaritySearch, ask, structured
 from planner.memory.updater import Facts, Operation
 from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from planning_toys import THINGS, Outcome, ToyWorld, play
 
+from planner.memory.query import Believed, ask
 from planner.planning.planner import Task
 from planner.planning.words_planner import Words, read_dialogue
 from planner.world.skill import SkillCode, SkillResult
@@ -299,3 +300,25 @@ def test_what_comes_later_waits_for_what_has_yet_to_be_found(toy_world: Make) ->
     assert outcome.done
     acts = [call for _, call in outcome.calls if call.startswith(("Power", "Place[apple"))]
     assert [call.partition("[")[0] for call in acts] == ["PowerOn", "Place", "PowerOff"]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Where is the apple?", "apple_0"),
+        ("Tell me how many apples there are", "1 thing"),
+        ("Have you seen my umbrella?", "I have not seen any umbrella"),
+        ("Is there a hippopotamus?", "I have not seen any hippopotamus"),
+    ],
+)
+def test_a_question_is_answered_from_what_is_remembered(
+    toy_world: Make, text: str, says: str
+) -> None:
+    """As `planner memory query` does, of which the planner calls the same function."""
+    world = toy_world()
+    outcome = follow(world, text)
+    assert outcome.done
+    assert {call for _, call in outcome.calls} == {"Done[]"}
+    assert says in outcome.decisions[-1].thought
+    told = ask(Believed(world.belief(), world.house.layout), text).text
+    assert outcome.decisions[-1].thought == " ".join(told.splitlines())
