@@ -63,6 +63,21 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/test_chat_tuning.py"
         "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
+    "planner train base smollm2 models/smollm2": (
+        "test/planner/training/test_gguf_weights.py"
+        "::test_llama_cpp_and_transformers_agree_on_an_adapter"
+    ),
+    "planner train hd data/react --model models/smollm2 --out data/react_hd --wording short "
+    "--longest 1500      --targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj "
+    "--rank 16 --alpha 32 --dropout 0      --rate 1e-3 --batch 1 --tuning-steps 140 "
+    "--tuning-seed 48 --save-every 5": (
+        "test/planner/training/test_chat_tuning.py"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
+    ),
+    "planner run demo_dinner --planner react --model smollm2 --adapter react "
+    "--model-deadline 300": (
+        "test/planner/models/test_gguf.py::test_an_adapter_may_be_named_that_ships"
+    ),
     "planner train ddaft train --model models/hd/model --out data/ddaft": (
         "test/planner/commands/test_planner_training.py"
         "::test_a_model_that_solves_nothing_is_told_after_its_first_pass"

@@ -59,7 +59,7 @@ def _gguf(request: ModelRequest, file: Path, name: str) -> ChatModel:
         slots=int(request.number("slots")),
         threads=int(request.number("threads")) or free_cores(),
     )
-    named = f"{name}+{Path(adapter).stem}" if adapter else name
+    named = f"{name}+{Path(adapter).name.partition('.')[0]}" if adapter else name
     return GgufModel(
         engine, named, adapter=0 if adapter else -1, temperature=request.number("temperature")
     )

@@ -289,8 +289,15 @@ def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, Belief
         return {}
     is_thing = node.kind is EntityKind.OBJECT and node.parent is not None
     places = {node.name, node.parent if is_thing else node.name}
-    around = (n for n in belief.nodes.values() if n.name in places or n.parent in places)
-    return {word: n for n in around if (word := word_of(n, naming))}
+    room = node.name if node.kind is EntityKind.ROOM else node.room
+    return {
+        word: each
+        for each in belief.nodes.values()
+        if each.name in places
+        or each.parent in places
+        or (each.class_name == "floor" and each.room == room)
+        if (word := word_of(each, naming))
+    }
 
 
 def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:

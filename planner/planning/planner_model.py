@@ -252,8 +252,8 @@ class Repeats:
     """One agent's calls; `broken` counts how often repetition was broken.
 
     `at` is what it has gone to last. Where it is `strict`, for models that repeat themselves much,
-    a call that failed is excluded at once, one that succeeded is not made twice in a row, and what
-    was explored is explored no more until it is opened or closed.
+    a call is not made twice in a row, whether it failed or succeeded, and what was explored is
+    explored no more until it is opened or closed.
     """
 
     broken: int = 0
@@ -269,7 +269,9 @@ class Repeats:
     @property
     def blocked(self) -> tuple[SkillCall, ...]:
         """The calls that are currently excluded."""
-        again = [] if self._last is None or not self.strict or not self._in_a_row else [self._last]
+        # A placement is excluded by its place, where another thing may go next.
+        last = self._last if self.strict and self._in_a_row else None
+        again = [last] if last is not None and last.name != SkillName.PLACE else []
         return tuple(dict.fromkeys([*self._blocked, *self._explored, *again]))
 
     @property
@@ -290,8 +292,6 @@ class Repeats:
                 return ""
             return self._block(call, "was done again and again")
         self._failed[call, result.code] += 1
-        if self.strict:
-            self._blocked[call] = PAUSE_CALLS
         if self._failed[call, result.code] < MAX_FAILURES:
             return ""
         del self._failed[call, result.code]

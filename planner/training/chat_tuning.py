@@ -321,6 +321,9 @@ def tune_chats(
         on_progress(TuningProgress(step + 1, steps, loss, rate, time.monotonic() - started))
         if (step + 1) % recipe.save_every == 0 or step + 1 == steps:
             save_checkpoint(folder, identity, step + 1, _given(net), optimiser)
+            if trained is Trained.ADAPTER:
+                # One that is broken off can be used as far as it came.
+                _write(net, tokenizer, model, folder, trained)
     return _write(net, tokenizer, model, folder, trained)
 
 

@@ -20,8 +20,22 @@ from planner.commands.planner_training import add_finetuned, tuning_of
 from planner.models.caller import ModelCall
 from planner.models.chat import Message, Request, Speaker
 from planner.models.recorded import DialogueWriter, HeadLine, read_dialogue
-from planner.training.chat_tuning import PARTNR, Chat, ChatTurn, chats_of, read_chats
-from planner.training.tuning import IGNORED, TuningProgress, TuningRecipe, kept, step_count
+from planner.training.chat_tuning import (
+    PARTNR,
+    Chat,
+    ChatTurn,
+    chats_of,
+    read_chats,
+    tune_chats,
+)
+from planner.training.tuning import (
+    CHECKPOINT,
+    IGNORED,
+    TuningProgress,
+    TuningRecipe,
+    kept,
+    step_count,
+)
 from planner.world.errors import FileError, PlannerError
 
 TINY = TuningRecipe(rate=5e-2, rank=4, alpha=16, dropout=0.0, batch=2, epochs=30, save_every=5)
@@ -309,3 +323,23 @@ def test_bad_input_is_one_clear_error(tiny: Path, talks: Path, tmp_path: Path) -
         tune_chats([], tiny, tmp_path / "d", TINY, lambda at: None)
     with pytest.raises(PlannerError, match="is not a model folder"):
         tune_chats(chats, tmp_path, tmp_path / "e", TINY, lambda at: None)
+
+
+def test_dialogues_may_be_too_long_for_a_small_machine(tiny: Path, tmp_path: Path) -> None:
+    def chat(words: int) -> Chat:
+        told = ChatTurn(Speaker.USER, "cup " * words)
+        return Chat("talk", (told, ChatTurn(Speaker.ASSISTANT, "Done[]", is_learned=True)))
+
+    def learned(longest: int) -> str:
+        folder = tmp_path / str(longest)
+        recipe = replace(TINY, batch=1, epochs=1)
+        tune_chats([chat(1), chat(200)], tiny, folder, recipe, steps.append, longest=longest)
+        return str(torch.load(folder / CHECKPOINT, weights_only=True)["identity"])
+
+    import torch
+
+    steps: list[TuningProgress] = []
+    assert '"samples": "1 ' in learned(100)
+    assert '"samples": "2 ' in learned(0)
+    with pytest.raises(PlannerError, match="every dialogue has more than 2 tokens"):
+        learned(2)
