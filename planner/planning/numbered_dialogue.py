@@ -205,7 +205,7 @@ def short_places(entities: Iterable[str]) -> Mapping[str, str]:
 
 
 def short_result(result: str, deltas: Iterable[str], places: Mapping[str, str]) -> str:
-    """The next user turn in the short wording: `Ok.`, then `cup 149 at table 104 in kitchen_0`."""
+    """The next user turn in the short wording: `Ok.`, then `cup 149 at desk 104 in kitchen_0`."""
     if result.startswith(SUCCESS_TEXT):
         result = f"{_SHORT_SUCCESS}{result.removeprefix(SUCCESS_TEXT)}"
     return "\n".join([result, *(_short_change(line, places) for line in deltas)])
