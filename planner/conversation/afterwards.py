@@ -20,6 +20,7 @@ from planner.world.vocabulary import EntityKind
 _BEFORE = (
     r"^(?:(?:ok|okay|now|please|and|robot|no|sorry|oops|then|actually|could you|can you)[ ,]+)*"
 )
+_POLITE = re.compile(r"([ ,]+(please|thanks|thank you|now))+$")
 _UNDO = re.compile(
     _BEFORE + r"(?:undo(?: (?:it|that|this|everything|all(?: of (?:it|that))?|what you did))?"
     r"|reverse (?:it|that)"
@@ -73,7 +74,7 @@ NOTHING_BACK = "nothing was done: nothing was moved before that could be put bac
 
 def meant_after(past: Past, said: str, belief: Belief) -> Meant | Doubt | str | None:
     """What a text means after a task; why it cannot be, as a sentence; None if it is by itself."""
-    words = " ".join(said.lower().split()).strip(" .!?")
+    words = _POLITE.sub("", " ".join(said.lower().split()).strip(" .!?"))
     if _UNDO.match(words) or (back := _BACK.match(words)):
         one = not _UNDO.match(words) and back is not None and back["what"] in ("it", "that", "this")
         names = {past.journal.latest} if one else None

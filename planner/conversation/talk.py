@@ -172,8 +172,8 @@ class Talk:
         self.instruction = instruction
         self._belief, self._now_s, self._revise = belief, now_s, revise
         self._session: Session | None = None
-        # Said before the task has begun.
-        self._is_held = False
+        # Said before the task has begun; and whether somebody said so, or all stand for a question.
+        self._is_held = self._was_stopped = False
         self._goal: Goal | None = None
         self._open: _Open | None = None
         self.is_revised = False
@@ -210,17 +210,26 @@ class Talk:
         """The question about something that was said; "" = none."""
         return self._open.question if self._open is not None else ""
 
-    def hear(self, text: str, dialogue: Sequence[str] = ()) -> Reply:
+    def hear(self, text: str, dialogue: Sequence[str] | None = ()) -> Reply:
         """Does what is said and tells what to reply.
 
         Args:
             text: what is said, or what was said before a question.
-            dialogue: questions about it and their answers; the last one may be news.
+            dialogue: questions about it and their answers; the last one may be news. None = it is
+                only text, under which no task can be followed.
         """
-        if len(dialogue) > 1 and self._open is not None and dialogue[-2] == self._open.question:
+        if (
+            dialogue is not None
+            and len(dialogue) > 1
+            and self._open is not None
+            and dialogue[-2] == self._open.question
+        ):
             text = dialogue[-1]
         self._note(PERSON, text)
         reply = self._reply(text)
+        if dialogue is None and reply.next in (Next.QUEUE, Next.REPLACE):
+            text = "Another task has to be a goal of its own: give it on /instruct."
+            reply = Reply(text, InstructionCode.BAD_REQUEST)
         if not reply.stands:
             self._note(ROBOT, reply.question or reply.text)
         return reply
@@ -236,8 +245,11 @@ class Talk:
         if self._open is None or self._open.question != question:
             return False
         self._open = None
-        self._note(ROBOT, f"Nobody answered; I go on as before: {self.instruction[:200]}")
-        self._go()
+        if self._was_stopped:
+            self._note(ROBOT, 'Nobody answered; all agents stand: say "go on".')
+        else:
+            self._note(ROBOT, f"Nobody answered; I go on as before: {self.instruction[:200]}")
+            self._go()
         return True
 
     def _note(self, who: str, text: str) -> None:
@@ -252,8 +264,10 @@ class Talk:
             self._open = None
             return self._go_on()
         if said.kind is Kind.CANCEL and self._open is None:
+            self._hold()
             return Reply("The task is ended; all agents stand.", next=Next.END, stands=True)
         if said.stops:
+            self._was_stopped = True
             self._hold()
         if said.kind is Kind.ASK and said.about is not None:
             return Reply(self._told(said))
@@ -278,11 +292,12 @@ class Talk:
             self._session.hold()
 
     def _go(self) -> None:
-        self._is_held = False
+        self._is_held = self._was_stopped = False
         if self._session is not None:
             self._session.go_on()
 
     def _stop(self) -> Reply:
+        self._was_stopped = True
         self._hold()
         text = 'All agents stand. The task waits: say "go on" to go on with it, or "cancel".'
         return Reply(text, stands=True)
@@ -327,6 +342,7 @@ class Talk:
         if isinstance(found, Doubt):
             return self._asked(_Open(found.question, said, found.options))
         if found.goal is None:
+            self._hold()
             return Reply("Nothing is left to do; the task is ended.", next=Next.END, stands=True)
         return self._revised(Revision(text_of(found.goal), found.goal, found.other))
 
@@ -374,9 +390,7 @@ class Talk:
             if found is not None:
                 return self._taken(found, said.rest)
         if isinstance(interpret(said.rest), Goal | Ask) or goal is None:
-            return Reply(
-                f"Instead: {said.rest}", next=Next.REPLACE, instruction=said.rest, stands=True
-            )
+            return Reply(f"Instead: {said.rest}", next=Next.REPLACE, instruction=said.rest)
         return None
 
     @staticmethod
@@ -390,11 +404,13 @@ class Talk:
         """Another task is asked about; else it may be a correction in short, or nothing known."""
         goal = self.goal
         words = said.rest or text.strip(" .!")
-        if self._is_whole(words):
+        is_same = words.lower() == self.instruction.strip(" .!").lower()
+        if self._is_whole(words) and not is_same:
             question = f'"{words[:80]}": afterwards, instead, or not at all?'
             self._open = _Open(question, words, task=words)
             return Reply("", InstructionCode.QUESTION, question)
-        found = changed(goal, words, self._focus()) if goal is not None else None
+        news = goal if not is_same else None
+        found = changed(news, words, self._focus()) if news is not None else None
         if found is not None:
             return self._taken(found, words)
         busy = (
@@ -413,6 +429,7 @@ class Talk:
             if _NEITHER.search(lower):
                 return Reply(f"All right, not that. {self._at_it()}")
             if _LATER.search(lower):
+                self._go()
                 return Reply(f"Afterwards: {asked.task}", next=Next.QUEUE, instruction=asked.task)
             return None
         if said.kind is Kind.CANCEL or lower.strip(" .!") in ("no", "neither", "nothing", "none"):

@@ -261,7 +261,7 @@ class TaskPlannerNode(ManagedNode):
         self._loop.call(partial(self._start, goal, request, self._world.episode))
 
     def _hear(
-        self, text: str, answer: Callable[[Reply], None], dialogue: Sequence[str] = ()
+        self, text: str, answer: Callable[[Reply], None], dialogue: Sequence[str] | None = None
     ) -> None:
         """Takes up what is said while an instruction is followed; stop before anything is read."""
         session = self._conversation.session

@@ -81,7 +81,7 @@ class Conversation:
         self.session = None
 
     async def hear(
-        self, text: str, dialogue: Sequence[str], answer: Callable[[Reply], None]
+        self, text: str, dialogue: Sequence[str] | None, answer: Callable[[Reply], None]
     ) -> None:
         """Does what is said about the running task; answers a stop once all agents stand."""
         talk, session = self.talk, self.session

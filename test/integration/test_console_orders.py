@@ -40,9 +40,9 @@ class SlowPlanner:
         goal.succeed()
         return FollowInstruction.Result(code=int(InstructionCode.DONE), text="done")
 
-    def say(self, state: InstructState) -> None:
-        """The status of the newest instruction."""
-        goal = self.goals[-1]
+    def say(self, state: InstructState, number: int = -1) -> None:
+        """The status of an instruction; the newest one, unless another is named."""
+        goal = self.goals[number]
         self._status.publish(
             InstructStatus(
                 id=bytes(goal.goal_id.uuid).hex(),
@@ -114,7 +114,7 @@ def test_the_next_instruction_waits_until_the_one_before_has_its_result(
     page.wait(lambda: len(planner.goals) == 2, "what is said meanwhile")
     planner.results[1].set_result(None)
     page.wait(lambda: 2 in page.outcomes, "the reply")
-    planner.say(InstructState.DONE)
+    planner.say(InstructState.DONE, 0)
     page.wait(lambda: page.state == "done", "that it has ended")
     page.send(type="instruct", order=3, words="Second.")
     planner.client.idle(IDLE_S)
