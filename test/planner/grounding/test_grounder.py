@@ -229,3 +229,32 @@ def test_the_dirty_cup_is_one_that_may_be_where_the_memory_sees_no_dirt():
     known = replace(clean, states={**clean.states, "clean": False})
     found = Binder(goal(told)).update(scene_with(unseen, known, complete=False))
     assert propositions(found) == [("is_on_top", "cup_1", "couch_0")]
+
+
+CUPS = (thing("cup_0", "table_0"), thing("cup_1", "bed_0"))
+FIND_AND_MOVE = "[{find: {a: book}}, {move: {the: cup}, to: {on_top: {the: couch}}}]"
+
+
+def test_another_goal_of_the_same_task_keeps_what_was_settled():
+    binder = Binder(goal(CUP_ON_COUCH))
+    scene = scene_with(*CUPS, complete=False)
+    (question,) = binder.update(scene).questions
+    assert binder.answered(question, "the one in the bedroom")
+    assert binder.update(scene).evaluation
+    found = binder.continued(goal(FIND_AND_MOVE)).update(scene)
+    assert not found.questions
+    assert "cup_1" in [names for _, names, _ in propositions(found)]
+
+
+def test_another_than_so_far_is_never_the_same_one():
+    wanted, first = goal(CUP_ON_COUCH), scene_with(CUPS[0], complete=False)
+    binder = Binder(wanted)
+    assert propositions(binder.update(first)) == [("is_on_top", "cup_0", "couch_0")]
+    other = binder.continued(wanted, "the cup")
+    assert [sought.words for sought in other.update(first).missing] == ["the cup"]
+    both = scene_with(*CUPS, complete=False)
+    assert propositions(other.update(both)) == [("is_on_top", "cup_1", "couch_0")]
+    # The judge, who binds the words to the true world, is told so.
+    assert [answer["names"] for answer in other.understood["answers"]] == [["cup_1"]]
+    # And once more: neither of both.
+    assert other.continued(wanted, "the cup").update(both).missing

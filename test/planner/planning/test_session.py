@@ -565,3 +565,26 @@ def test_a_canceled_task_ends_although_it_is_held(toy_world: Make) -> None:
         return await work
 
     assert asyncio.run(asyncio.wait_for(talk(), 20)).code is InstructionCode.CANCELED
+
+
+def test_a_planner_that_takes_nothing_over_begins_anew_with_the_changed_task(
+    toy_world: Make,
+) -> None:
+    around = Around(toy_world(), skill_s=0.05)
+    task = task_of(around.toy, CUP_TO_COUCH)
+    other = task_of(around.toy, {"propositions": [prop("is_on_top", ["apple_0"], ["couch_0"])]})
+
+    async def talk() -> Outcome:
+        session = Session(task, Expert(task), around.world)
+        work = asyncio.ensure_future(session.run())
+        await until(lambda: any(str(c).startswith("Pick") for c in session.running.values()))
+        session.revise(other, Expert(other), halts=False)
+        assert session.task is other
+        return await work
+
+    outcome = asyncio.run(asyncio.wait_for(talk(), 20))
+    assert outcome.code is InstructionCode.DONE
+    assert around.toy.things["apple_0"][1] == "couch_0"
+    assert around.toy.things["cup_0"][1] == "table_0"
+    # What was begun for the former task ended first.
+    assert around.stopped
