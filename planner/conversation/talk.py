@@ -19,6 +19,7 @@ from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.language.reading import Ask
 from planner.world.belief import Belief
+from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall
 from planner.world.topics import InstructionCode, one_line
@@ -83,9 +84,14 @@ class Said:
 
 
 def as_json(said: Sequence[Said]) -> str:
-    """A conversation as it is published: oldest first; "" = nothing was said."""
+    """A conversation as it is published: oldest first; "" = nothing was said.
+
+    Of what is longer than `MAX_TEXT_LENGTH` the oldest is left out.
+    """
     found = [{"t": round(one.stamp_s, 3), "who": one.who, "text": one.text} for one in said]
-    return json.dumps(found, ensure_ascii=False) if found else ""
+    while len(text := json.dumps(found, ensure_ascii=False)) > MAX_TEXT_LENGTH:
+        del found[0]
+    return text if found else ""
 
 
 class Next(StrEnum):
@@ -131,6 +137,13 @@ def reply_without_task(text: str) -> Reply | None:
     if kind is Kind.GO_ON:
         return Reply(NOTHING_TO_GO_ON, InstructionCode.NO_GOAL)
     return None
+
+
+def is_task(text: str) -> bool:
+    """Whether words are a task by themselves: not "the bowl", "take the bowl", "wash it"."""
+    words = re.findall(r"[a-z']+", text.lower())
+    short = len(words) < 5 and words[:1] in (["take"], ["use"], ["get"], ["fetch"], ["bring"])
+    return isinstance(interpret(text), Goal) and not (short and "me" not in words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -379,13 +392,13 @@ class Talk:
 
     def _queue(self, said: Utterance) -> Reply | None:
         """A task for afterwards; "then wash it" is of the same one."""
-        if isinstance(interpret(said.rest), Goal | Ask) and self._is_whole(said.rest):
+        if isinstance(interpret(said.rest), Goal | Ask) and is_task(said.rest):
             return Reply(f"Afterwards: {said.rest}", next=Next.QUEUE, instruction=said.rest)
         return self._add(said, then=True)
 
     def _replace(self, said: Utterance) -> Reply | None:
         goal = self.goal
-        if goal is not None and not self._is_whole(said.rest):
+        if goal is not None and not is_task(said.rest):
             found = changed(goal, said.rest, self._focus())
             if found is not None:
                 return self._taken(found, said.rest)
@@ -393,19 +406,12 @@ class Talk:
             return Reply(f"Instead: {said.rest}", next=Next.REPLACE, instruction=said.rest)
         return None
 
-    @staticmethod
-    def _is_whole(text: str) -> bool:
-        """Whether words are a task by themselves: not "the bowl", "take the bowl", "wash it"."""
-        words = re.findall(r"[a-z']+", text.lower())
-        short = len(words) < 5 and words[:1] in (["take"], ["use"], ["get"], ["fetch"], ["bring"])
-        return isinstance(interpret(text), Goal) and not (short and "me" not in words)
-
     def _other(self, said: Utterance, text: str) -> Reply:
         """Another task is asked about; else it may be a correction in short, or nothing known."""
         goal = self.goal
         words = said.rest or text.strip(" .!")
         is_same = words.lower() == self.instruction.strip(" .!").lower()
-        if self._is_whole(words) and not is_same:
+        if is_task(words) and not is_same:
             question = f'"{words[:80]}": afterwards, instead, or not at all?'
             self._open = _Open(question, words, task=words)
             return Reply("", InstructionCode.QUESTION, question)

@@ -523,6 +523,11 @@ class Questions:
         finally:
             self._open = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer is waited for."""
+        return self._open is not None and not self._open.done()
+
     def drop(self) -> None:
         """Nobody has to answer any more."""
         if self._open is not None and not self._open.done():

@@ -10,12 +10,13 @@ from typing import Protocol
 
 from planner.conversation.afterwards import Past, meant_after, room_of
 from planner.conversation.changes import Doubt
-from planner.conversation.talk import Reply, Revision, Said, Talk
+from planner.conversation.talk import Reply, Revision, Said, Talk, is_task
+from planner.conversation.utterances import Kind, utterance_of
 from planner.planning.instruction import revised
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Outcome, Questions, Session
 from planner.world.belief import Belief
-from planner.world.topics import InstructionCode
+from planner.world.topics import InstructionCode, one_line
 
 # Gets who said what so far, what that came to, and each agent's call.
 Tell = Callable[[tuple[Said, ...], str, Mapping[str, str]], None]
@@ -85,6 +86,11 @@ class Conversation:
     ) -> None:
         """Does what is said about the running task; answers a stop once all agents stand."""
         talk, session = self.talk, self.session
+        is_answer = utterance_of(text).kind is Kind.OTHER and not is_task(text)
+        if is_answer and not talk.asks and self._questions.answer(text):
+            # To a question of the planner, whichever way it comes.
+            answer(Reply(f"The answer: {one_line(text)[:200]}"))
+            return
         reply = talk.hear(text, dialogue)
         if reply.stands:
             if session is not None:

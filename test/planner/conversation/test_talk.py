@@ -23,6 +23,7 @@ from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.parts.calls import parse_call
 from planner.world.belief import Belief, BeliefNode
+from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall
 from planner.world.topics import InstructionCode
@@ -101,6 +102,15 @@ def test_stop_says_what_is_held_and_go_on_goes_on() -> None:
     said = json.loads(as_json(spoken.talk.said))
     assert [one["who"] for one in said] == ["person", "robot"] * 4
     assert said[0] == {"t": 2.5, "who": "person", "text": "Stop!"}
+
+
+def test_a_long_conversation_keeps_what_was_said_last() -> None:
+    spoken = Spoken()
+    for _ in range(40):
+        spoken.hear("stop " * 100)
+    text = as_json(spoken.talk.said)
+    assert len(text) <= MAX_TEXT_LENGTH
+    assert json.loads(text)[-1]["text"] == spoken.talk.said[-1].text
 
 
 def test_what_was_stopped_before_it_began_stands_when_it_begins() -> None:

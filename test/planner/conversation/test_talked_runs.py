@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pytest
 from talked_runs import Case, TalkedRun, read_cases
 
+from planner.planning.session import Questions
 from planner.world.topics import InstructionCode
 
 CASES = read_cases(Path(__file__).parents[2] / "data" / "conversation" / "corrections.yaml")
@@ -140,3 +142,29 @@ def test_another_task_is_asked_about_and_does_not_disturb_this_one() -> None:
     assert reply.code is InstructionCode.QUESTION
     assert reply.question.endswith("afterwards, instead, or not at all?")
     assert not run.wrong()
+
+
+def test_what_is_said_while_a_question_is_open_answers_it() -> None:
+    case = Case(
+        "Put the cup on the desk.",
+        {"red cup": "table_2", "blue cup": "table_2"},
+        [],
+        {"blue cup": "desk_0", "red cup": "table_2"},
+    )
+    run = TalkedRun(case)
+    asked: list[str] = []
+
+    async def ask(question: str) -> str | None:
+        asked.append(question)
+        waits = asyncio.ensure_future(run.questions.ask(question, lambda _line: None))
+        await asyncio.sleep(0)
+        await run.conversation.hear("the blue one", (), run.replies.append)
+        return await waits
+
+    run.ask = ask
+    run.questions = run.conversation._questions = Questions(5.0)
+    result = run.play()
+    assert asked
+    assert result.outcome.code is InstructionCode.DONE
+    assert not run.wrong(), run.lines
+    assert run.replies[0].text == "The answer: the blue one"
