@@ -22,11 +22,13 @@ from papers.partnr.episodes.importing import import_instructions
 from planner.language.equivalence import Grade, grade
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, interpret_all
+from planner.language.questions import asks
 from planner.language.reading import read_instructions
 from planner.models.caller import Caller
 from planner.models.chat import Role
 from planner.models.model_choice import ModelChoice, open_model
 from planner.planning.understanding import (
+    Ended,
     Unclear,
     Understanding,
     Understood,
@@ -35,7 +37,7 @@ from planner.planning.understanding import (
 )
 from planner.world.errors import FileError
 
-GOAL, QUESTION, REFUSAL = OUTCOMES = ("goal", "question", "refusal")
+GOAL, ANSWER, QUESTION, REFUSAL = OUTCOMES = ("goal", "answer", "question", "refusal")
 KNOWN = Path(__file__).parents[1] / "test" / "data" / "everyday" / "known.yaml"
 
 
@@ -109,9 +111,11 @@ def read_sentences(path: Path) -> list[Sentence]:
     return found
 
 
-def outcome(found: Understanding) -> str:
+def outcome(text: str, found: Understanding) -> str:
     if isinstance(found, Understood):
         return GOAL
+    if isinstance(found, Ended) and asks(text):
+        return ANSWER
     return QUESTION if isinstance(found, Unclear) else REFUSAL
 
 
@@ -135,7 +139,7 @@ def print_sentences(args: argparse.Namespace) -> None:
         for sentence, modelled in zip(sentences, models, strict=True):
             reading, outside = interpret_all(sentence.text)
             understood = understand(sentence.text, ())
-            found = outcome(understood)
+            found = outcome(sentence.text, understood)
             ways = {"": reading}
             if args.model:
                 alone = "goal by model" if modelled else "no goal by model"

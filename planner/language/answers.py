@@ -18,6 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 UNSEEN = "I have not seen"
 # Entries that an answer in words names at most.
 MAX_LISTED = 10
+BESIDE = "I have not seen what is beside, under or behind things, only what they are on or in."
 LOOK_FOR_IT = "Tell me to find it, and I will look."
 # How furniture that is closed may still be ajar.
 _OPEN_FROM = 0.05
@@ -82,6 +83,13 @@ def fits(entity: Entity, question: Question) -> bool:
     if meaning is not None and entity.class_name in meaning.objects | meaning.furniture:
         kind = True
     return kind and all(is_so(entity, look) for look in question.among)
+
+
+def is_countable(entity: Entity, kind: str) -> bool:
+    """Whether an entity is a thing, or furniture of the kind that is asked for."""
+    meaning = default_word_meanings().find(kind) if kind else None
+    asked = meaning.furniture if meaning is not None else frozenset()
+    return not entity.is_furniture or entity.class_name in asked
 
 
 def fits_all(entity: Entity, question: Question) -> bool:

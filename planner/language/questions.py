@@ -22,6 +22,7 @@ from planner.language.modifiers import opposite
 from planner.language.places import is_room
 from planner.language.reading import STOPS, Refused, Source, tokens_of
 from planner.language.statements import Statements
+from planner.language.verbs import verbs_at
 
 # What a question asks for, in words of the catalogue and not yet in known things.
 
@@ -92,7 +93,11 @@ _ASKING_DONE = phrases(table("asking done"))
 _BE = phrases("is|are|was|were|if|whether|is not|are not")
 _EXISTING = phrases(table("existing more"))
 _STARTS = words("where what which who when is are was were do does did have has how whose am")
-_INVERTED = words("is are was were do does did have has")
+_PERSONS = words(
+    "person persons people man men woman women boy boys girl girls somebody someone anybody "
+    "everybody wearing who whom whose"
+)
+_INVERTED = words("is are was were do does did have has am when")
 _INDIRECT = words("tell show remind let can could know wonder")
 _POLITE = FILLERS | phrases(table("polite"))
 _WHERE = phrases(table("where"))
@@ -120,7 +125,23 @@ def asks(text: str) -> bool:
     begins = source.word(i) in _STARTS or (indirect and source.word(i) in ("if", "whether"))
     ended = said[-1:] == ("?",) or indirect or source.word(i) in _STARTS - _INVERTED
     stops = [word for word in said[i:-1] if word in STOPS | {","}]
-    return bool(listed or (begins and ended)) and not stops
+    # People are in no memory yet, and "where is it, then bring it" asks for more.
+    beyond = _PERSONS & set(said) or any(
+        word in ("and", "then") and any(True for _ in verbs_at(said, at + 1))
+        for at, word in enumerate(said)
+    )
+    room = "room" in said and source.longest(i, _EXISTING)
+    if stops or beyond or room or not (listed or (begins and ended)):
+        return False
+    question = read_question(text)
+    plain = question.sort is QuestionSort.WHERE
+    if source.word(i) in ("what", "which", "how"):
+        # "What time is it?", "how are you?"
+        return not plain or bool(question.kind)
+    if source.word(i) in _INVERTED - {"when"}:
+        # "Is it raining?", "does it fit?"
+        return not plain or bool(source.longest(i, _EXISTING | (_WHERE - phrases("is|are"))))
+    return source.word(i) != "when" or bool(source.longest(i, _WHERE))
 
 
 def read_question(text: str) -> Question:
@@ -148,7 +169,9 @@ class _Questions(Statements):
         if found := self._look(i) or self._picked(i) or self._whether(i):
             return found
         if end := source.longest(i, _HOW_MANY):
-            return self._about(QuestionSort.HOW_MANY, end)
+            found = self._about(QuestionSort.HOW_MANY, end)
+            rooms = source.word(end) in ("rooms", "room")
+            return replace(found, kind="room", place=None) if rooms else found
         if (end := source.longest(i, _WHAT)) or listing:
             found = self._about(QuestionSort.WHAT, end or i)
             if found.place is not None:
@@ -221,7 +244,9 @@ class _Questions(Statements):
             wheres, end = self.located(found[1]) if found else ([], at)
         except Refused:
             return None
-        if found is None or not isinstance(found[0], Noun) or not found[0].kind:
+        if found is None or not isinstance(found[0], Noun):
+            return None
+        if found[0].kind in ("", "room", "floor"):
             return None
         noun = found[0]
         looks = tuple(str(it) for it in (*noun.states, noun.color, noun.material) if it)

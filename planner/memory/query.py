@@ -11,21 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from planner.language.answers import (
-    BY_WORDS,
-    LOOK_FOR_IT,
-    MAX_LISTED,
-    UNSEEN,
-    Answer,
-    QuestionKind,
-    counted,
-    described,
-    fits,
-    fits_all,
-    names_place,
-    reply,
-    rest_of,
-)
+from planner.language import answers as qa
+from planner.language.answers import BY_WORDS, UNSEEN, Answer, QuestionKind
 from planner.language.lexicon import Relation as PlaceRelation
 from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
 from planner.memory.index import EntityIndex
@@ -38,6 +25,7 @@ from planner.world.vocabulary import EntityKind, Relation
 
 # Descriptions whose vectors point this much the same way mean the same. Ours.
 MIN_COSINE = 0.45
+_RELATIONS = {PlaceRelation.ON_TOP, PlaceRelation.IN, PlaceRelation.AT, None}
 _WORDS = {PlaceRelation.ON_TOP: "on", PlaceRelation.IN: "in"}
 
 
@@ -140,9 +128,9 @@ def _changes(memory: Memory | Believed, since_s: float, room: str, limit: int) -
     when = "at all" if since_s < 0 else f"since {since_s:g} s"
     lines = [f"Nothing changed {when}."]
     if edits:
-        lines = [f"{counted(len(edits), 'entry', 'entries')} changed {when}:"]
-        lines += [delta_line(edit) for edit in edits[:MAX_LISTED]]
-        lines += rest_of(len(edits))
+        lines = [f"{qa.counted(len(edits), 'entry', 'entries')} changed {when}:"]
+        lines += [delta_line(edit) for edit in edits[: qa.MAX_LISTED]]
+        lines += qa.rest_of(len(edits))
     if not deltas.complete:
         lines.append("Older changes are no longer known.")
     entities = tuple(edit.entity for edit in edits)
@@ -155,11 +143,11 @@ def _done(memory: Memory | Believed) -> Answer:
     deltas = memory.changed_since(-1.0)
     acts = [c for c in deltas.changes if c.author.startswith("agent_") and c.edits]
     lines = [
-        f"{c.author} {c.edits[0].entity.name} at {c.stamp_s:.1f} s." for c in acts[-MAX_LISTED:]
+        f"{c.author} {c.edits[0].entity.name} at {c.stamp_s:.1f} s." for c in acts[-qa.MAX_LISTED :]
     ]
     lines = lines or ["Nothing that I remember."]
     lines += [] if deltas.complete else ["Older changes are no longer known."]
-    entities = tuple(c.edits[0].entity for c in acts[-MAX_LISTED:])
+    entities = tuple(c.edits[0].entity for c in acts[-qa.MAX_LISTED :])
     return Answer(QuestionKind.FACT, "\n".join(lines), entities, (1.0,) * len(entities))
 
 
@@ -169,33 +157,38 @@ def _fact(memory: Memory | Believed, question: Question, room: str) -> Answer | 
     if searched is None:
         return None
     where = searched[0] if question.place is not None else ""
-    anywhere = [e for e, _ in memory.index.find([], room=room) if fits(e, question)]
+    anywhere = [e for e, _ in memory.index.find([], room=room) if qa.fits(e, question)]
     if not question.kind:
         anywhere = [e for e in anywhere if not e.is_furniture]
     ids = {entity.entity_id for entity in searched[1]}
     there = [e for e in anywhere if question.place is None or e.entity_id in ids]
-    first, things = reply(question, there, anywhere, where)
-    lines = [
-        first,
-        *(described(entity, memory.stamp_s) for entity in things[:MAX_LISTED]),
-        *rest_of(len(things)),
-    ]
+    first, things = qa.reply(question, there, anywhere, where)
+    told = [qa.described(entity, memory.stamp_s) for entity in things[: qa.MAX_LISTED]]
+    lines = [first, *told, *qa.rest_of(len(things))]
     return Answer(QuestionKind.FACT, "\n".join(lines), (*things,), (1.0,) * len(things))
 
 
 def _listed(memory: Memory | Believed, question: Question, room: str, limit: int) -> Answer | None:
     """What is at a place, or how much of it; None where the place is unknown."""
-    searched = _searched(memory, question.place, room)
+    if question.kind == "room":
+        rooms = [r.name for r in memory.layout.rooms]
+        return Answer(
+            QuestionKind.COUNT,
+            f"{qa.counted(len(rooms), 'room', 'rooms')}: {', '.join(rooms)}.",
+        )
+    if question.place is not None and question.place.relation not in _RELATIONS:
+        return Answer(QuestionKind.PLACE, qa.BESIDE)
+    searched = _searched(memory, question.place, room, question.kind)
     if searched is None:
         return None
     where, found = searched
-    found = [entity for entity in found if fits_all(entity, question)]
+    found = [entity for entity in found if qa.fits_all(entity, question)]
     chosen = tuple(found[:limit] if limit else found)
     counting = question.sort is QuestionSort.HOW_MANY
     if chosen:
-        lines = [f"{counted(len(found), 'thing', 'things')} {where}:"]
-        lines += [described(entity, memory.stamp_s) for entity in chosen[:MAX_LISTED]]
-        lines += rest_of(len(chosen))
+        lines = [f"{qa.counted(len(found), 'thing', 'things')} {where}:"]
+        lines += [qa.described(entity, memory.stamp_s) for entity in chosen[: qa.MAX_LISTED]]
+        lines += qa.rest_of(len(chosen))
     else:
         lines = [f"Nothing that is remembered is {where}."]
     said = [*question.words, *([question.place.words] if question.place is not None else [])]
@@ -205,23 +198,25 @@ def _listed(memory: Memory | Believed, question: Question, room: str, limit: int
 
 
 def _searched(
-    memory: Memory | Believed, place: AskedPlace | None, room: str
+    memory: Memory | Believed, place: AskedPlace | None, room: str, kind: str = ""
 ) -> tuple[str, list[Entity]] | None:
     """A place in words, and the things that are there; None if it is unknown."""
     layout, index = memory.layout, memory.index
     if place is None:
-        things = [e for e, _ in index.find([], room=room) if not e.is_furniture]
+        things = [e for e, _ in index.find([], room=room) if qa.is_countable(e, kind)]
         return "in the house", things
-    rooms = [r.name for r in layout.rooms if names_place(place, place.kind, r.name, r.class_name)]
+    rooms = [
+        r.name for r in layout.rooms if qa.names_place(place, place.kind, r.name, r.class_name)
+    ]
     if rooms and place.relation is not None:
         chosen = [r for r in rooms if not room or r == room]
-        found = [e for r in chosen for e, _ in index.find([], room=r) if not e.is_furniture]
+        found = [e for r in chosen for e, _ in index.find([], room=r) if qa.is_countable(e, kind)]
         return f"in {' and '.join(rooms)}", found
-    inside = {r.name for r in layout.rooms if names_place(place, place.room, "", r.class_name)}
+    inside = {r.name for r in layout.rooms if qa.names_place(place, place.room, "", r.class_name)}
     parents = [
         p.name
         for p in layout.furniture
-        if names_place(place, place.kind, p.name, p.class_name)
+        if qa.names_place(place, place.kind, p.name, p.class_name)
         and (not place.room or p.room in inside)
     ] or ([place.words] if place.relation is None else [])
     if not parents:
@@ -268,19 +263,19 @@ def _found(
     # What fits less well than the best is in the list, but not told.
     told = [entity for entity, score in scored if score == best]
     by_words = bool(question.words) and matched_by == BY_WORDS
-    exact = [entity for entity in told if by_words and fits_all(entity, question)]
-    kin = exact or [entity for entity in told if question.kind and fits(entity, question)]
+    exact = [entity for entity in told if by_words and qa.fits_all(entity, question)]
+    kin = exact or [entity for entity in told if question.kind and qa.fits(entity, question)]
     told = kin or told
-    lines = [described(entity, memory.stamp_s) for entity in told[:MAX_LISTED]] or [
+    lines = [qa.described(entity, memory.stamp_s) for entity in told[: qa.MAX_LISTED]] or [
         "Nothing like that is remembered."
     ]
-    lines += rest_of(len(told))
+    lines += qa.rest_of(len(told))
     named = " ".join(question.words)
     if named and not told:
-        lines.append(f"{UNSEEN} any {named}. {LOOK_FOR_IT}")
+        lines.append(f"{UNSEEN} any {named}. {qa.LOOK_FOR_IT}")
     elif by_words and not exact and best < 1.0:
         lines.insert(0, f"{UNSEEN} any {named}; what comes nearest:")
-    if unknown:
+    if unknown and not exact:
         lines.append(f"Nothing is known of: {', '.join(unknown)}.")
     how = "words" if matched_by == BY_WORDS else f"meaning ({matched_by})"
     lines.append(f"Matched by {how}.")

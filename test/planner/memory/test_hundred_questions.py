@@ -184,6 +184,22 @@ QUESTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("text", "says", "never"),
+    [
+        ("How many chairs are in the kitchen?", "2 things chair_0 chair_1", "counter"),
+        ("How many rooms are there?", "4 rooms bathroom_0", "thing"),
+        ("What is next to the lamp?", UNSEEN, "laptop_1"),
+        ("What is under the kitchen table?", UNSEEN, "cup_1"),
+        ("Which cups are dirty?", "cup_1", "Nothing is known"),
+    ],
+)
+def test_no_answer_is_about_something_else(
+    memory: Memory, text: str, says: str, never: str
+) -> None:
+    assert judged(memory, text, says, never) == ""
+
+
 def test_what_was_done_is_told_in_order() -> None:
     memory = Memory(load_house("train_0"), None)
     memory.edit(THINGS, "a person", 100.0)
@@ -216,6 +232,26 @@ def test_there_are_a_hundred() -> None:
 @pytest.mark.parametrize(("text", "says", "never"), QUESTIONS)
 def test_an_answer_is_right(memory: Memory, text: str, says: str, never: str) -> None:
     assert judged(memory, text, says, never) == ""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tell me how many people in the office are wearing hats",
+        "Where is the cup, bring it to me",
+        "Tell me where the cup is and wash it",
+        "Wash the cup",
+        "What time is it?",
+        "How are you?",
+        "Is it raining?",
+        "Is there room on the table?",
+        "Does it fit in the sink?",
+        "When the dishwasher is full turn it on",
+        "The cup is on the table",
+    ],
+)
+def test_what_a_memory_cannot_answer_is_no_question_for_it(text: str) -> None:
+    assert not asks(text)
 
 
 @pytest.mark.parametrize("text", [text for text, _, _ in QUESTIONS])
