@@ -234,7 +234,10 @@ class Shares(FollowUps):
             return
         room = going.to[0].anchor if going and going.act is Act.GO and going.to else None
         things = [thing for thing in do.things if isinstance(thing, Noun) and not thing.where]
-        if going is None or not isinstance(room, Noun) or not is_room(room):
+        if going is None or not isinstance(room, Noun):
+            return
+        # "Go to the shelf, find a book and bring it to me": one that is there.
+        if not is_room(room) and not (is_furniture(room) and do.act is Act.FIND):
             return
         if do.act in (Act.GO, Act.LEAVE, Act.NEVER) or do.who is Actor.SPEAKER:
             return
@@ -245,7 +248,8 @@ class Shares(FollowUps):
                 raise self._source.ask(AskReason.WHICH, going.start, do.end)
             return
         for thing in things:
-            thing.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+            relation = Relation.IN if is_room(room) else Relation.AT
+            thing.where.append(Where(relation, room, Way.STATIC, room.start, room.end))
         for step in self.order.steps:
             step[:] = [other for other in step if other is not going]
 

@@ -215,7 +215,8 @@ class Frames(MovingFrames):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         if result := self.result(end, parts, start):
             return result
-        alone = not (STOPS | {"and", "but", ","}) & set(source.words[:-1])
+        around = (*source.words[:start], *source.words[end:-1])
+        alone = not (STOPS | {"and", "but", ","}) & set(around)
         if alone and last and last[0].way is Way.STATIC and last[0].anchor is not None:
             # "Leave the keys on the desk": as they are, or to put them there.
             raise source.ask(AskReason.WHICH, start, end)

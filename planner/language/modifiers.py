@@ -16,6 +16,7 @@ _LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
+_VESSELS = words("pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
@@ -142,7 +143,14 @@ class Modified(Places):
             # "On the table with the vase"; not "set the table with the plates".
             placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
             held = inner.definite or self._source.word(inner.start) == "the"
-            if not (placed and (is_furniture(noun) or is_room(noun)) and held):
+            # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
+            vessel = noun.kind in _VESSELS and not held and (
+                self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None
+            )  # fmt: skip
+            joined = self._source.word(end) in ("and", ",")
+            if (not vessel or joined) and not (
+                placed and (is_furniture(noun) or is_room(noun)) and held
+            ):
                 return 0
         noun.holding.append(inner)
         return after or end

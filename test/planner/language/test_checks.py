@@ -79,6 +79,7 @@ def test_see_that_with_a_question_mark_wishes_for_nothing() -> None:
     [
         ("The laptop on the desk, the mouse next to it, the cup behind it.", "it"),
         ("Put every book on a shelf.", "on a shelf"),
+        ("Leave the pen and the book on the desk.", "Leave the pen and the book on the desk"),
         ("Bring a towel for my mother.", "Bring a towel for my mother"),
         ("Put two cups on three tables.", "on three tables"),
         ("Put three plates and cups on the table.", "three plates and cups"),

@@ -47,6 +47,11 @@ SAME = [
     ),
     ("Place cold bread on the desk.", "Place a chilled bread on the desk."),
     ("Cook the salmon in the oven.", "Put the salmon in the oven, then cook it."),
+    (
+        "Move the pot with a carrot from the stove to the sink.",
+        "Move the pot with a carrot in it from the stove to the sink.",
+    ),
+    ("Navigate to the desk then locate a pen and give it to me.", "Bring me a pen from the desk."),
     # Occasions, tools and lists
     ("Make two slices of toast.", "Toast two slices of bread."),
     ("Make coffee in a clean cup.", "Fill a clean cup with coffee."),
