@@ -368,10 +368,20 @@ class MovingFrames(OccasionFrames):
 
     def swap(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """SWAP: two things, each to where the other was."""
+        i = self._source.starts(i, "the places of", "the positions of", "places of") or i
         segments = self._segments(i, given)
         if segments is None:
             return None
         things = self.attach(segments[0])
+        if len(things) == 1 and self._source.word(segments[1]) in ("with", "for"):
+            # "Exchange the lamp on the desk for the one in the hall".
+            other = self.item(segments[1] + 1)
+            if other is None:
+                return None
+            wheres, end = self.located(other[1])
+            if isinstance(other[0], Noun):
+                other[0].where += grouped(wheres, unsure=True)
+            things, segments = [*things, other[0]], (segments[0], end)
         fixed = [isinstance(thing, Noun) and is_furniture(thing) for thing in things]
         if len(things) != 2 or fixed[0] is not fixed[1]:
             return None

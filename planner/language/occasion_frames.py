@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, table, words
 from planner.language.lexicon import Occasion, Relation
 from planner.language.places import is_furniture, is_room
@@ -37,6 +37,11 @@ class OccasionFrames(StateFrames):
         if wheres and not all(isinstance(w.anchor, Noun) and is_room(w.anchor) for w in wheres):
             return None
         self._describe([table], wheres)
+        things = self.objects(end + 1) if self._source.word(end) == "with" else None
+        if things is not None and self._no_targets(things[0]):
+            # "Set the table with two plates and a jug": just these.
+            to = [Where(Relation.ON_TOP, table, Way.TO, start, end)]
+            return [Do(Act.MOVE, self.attach(things[0]), start, things[1], to)], things[1]
         people, end = self.people(end)
         if not wheres:
             wheres, end = self.places(end)

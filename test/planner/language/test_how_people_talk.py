@@ -53,6 +53,13 @@ SAME = [
     ),
     ("Navigate to the desk then locate a pen and give it to me.", "Bring me a pen from the desk."),
     # Occasions, tools and lists
+    ("Exchange the lamp for the vase.", "Swap the lamp and the vase."),
+    ("Switch the places of the cup and the vase.", "Swap the cup and the vase."),
+    (
+        "Trade the red pillow for the blue pillow on the bed.",
+        "Swap the red pillow and the blue pillow on the bed.",
+    ),
+    ("Set the table with two plates and a jug.", "Put two plates and a jug on the table."),
     ("Make two slices of toast.", "Toast two slices of bread."),
     ("Make coffee in a clean cup.", "Fill a clean cup with coffee."),
     ("Slice the cucumber with a knife.", "Slice the cucumber."),
