@@ -117,6 +117,7 @@ class Places(NounPhrases):
 
     def arrangement(self, at: int) -> tuple[Arrangement, int] | None:
         """How things lie relative to each other."""
+        at += self._source.word(at) in ("neatly", "nicely", "closely")
         end = self._source.longest(at, ARRANGEMENT_WORDS)
         if not end and self._source.word(at - 1) == "them":
             # "Place them close by on the counter".

@@ -47,8 +47,12 @@ class StateFrames(Objects):
             if state == "sliced":
                 # "Cut the bread into slices" says nothing more.
                 part.wheres = [where for where in part.wheres if not _is_slices(where)]
-            if state == "cooked" and part is parts[-1] and _in_machine(part.wheres[-1:]):
-                # "Cook the egg in the microwave".
+            last = part.wheres[-1:] if part is parts[-1] else []
+            named = any(isinstance(thing, Noun) for thing in part.things)
+            if (state == "cooked" and _in(last, "microwave oven")) or (
+                state == "clean" and not named and _in(last, "sink basin bathtub")
+            ):
+                # "Cook the egg in the microwave", "wash them in the sink".
                 inside = part.wheres.pop()
             elif part.wheres and state in ("cooked", "boiled", "toasted"):
                 # "In the pan" says where it is done or which one it is.
@@ -222,9 +226,11 @@ class StateFrames(Objects):
         )
 
 
-def _in_machine(wheres: list[Where]) -> bool:
+def _in(wheres: list[Where], kinds: str) -> bool:
+    """Whether the place is in something of some kinds."""
     return any(
-        isinstance(w.anchor, Noun) and w.anchor.kind in ("microwave", "oven") for w in wheres
+        isinstance(w.anchor, Noun) and w.relation is Relation.IN and w.anchor.kind in kinds.split()
+        for w in wheres
     )
 
 

@@ -52,6 +52,14 @@ SAME = [
         "Move the pot with a carrot in it from the stove to the sink.",
     ),
     ("Navigate to the desk then locate a pen and give it to me.", "Bring me a pen from the desk."),
+    (
+        "Take the mugs from the desk and wash them in the sink.",
+        "Take the mugs from the desk to the sink, then wash them.",
+    ),
+    (
+        "Put the pen and the book on the desk and arrange them neatly next to each other.",
+        "Put the pen and the book on the desk next to each other.",
+    ),
     # Occasions, tools and lists
     ("Exchange the lamp for the vase.", "Swap the lamp and the vase."),
     ("Switch the places of the cup and the vase.", "Swap the cup and the vase."),
