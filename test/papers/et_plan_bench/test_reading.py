@@ -57,7 +57,7 @@ NAVIGATION, RELATED = TaskClass.NAVIGATION, TaskClass.NAVIGATION_RELATION
         (
             "Find the dishwashing liquid on the kitchencabinet.",
             RELATED,
-            "find: dishwashing liquid, on kitchencabinet",
+            "find: dishwashing liquid, on cabinet, inside kitchen",
         ),
         (
             "Find an apple close to a cup and put it in a fridge in a kitchen.",
