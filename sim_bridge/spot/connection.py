@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 import bosdyn.util
 import grpc
+from bosdyn.api.docking.docking_pb2 import DockingCommandResponse
 from bosdyn.client import create_standard_sdk, frame_helpers
 from bosdyn.client import lease as lease_module
 from bosdyn.client.auth import InvalidLoginError
@@ -140,6 +141,9 @@ def advice(error: BaseException) -> str:
     if isinstance(error, ResourceAlreadyClaimedError):
         owner = error.response.lease_owner.client_name or "somebody else"
         return f"{owner} holds the lease; have it released there, then claim again"
+    answer = getattr(error, "response", None)
+    if isinstance(answer, DockingCommandResponse) and answer.status in _NOT_DOCKED:
+        return _NOT_DOCKED[answer.status]
     told = (text for kind, text in _ADVICE.items() if isinstance(error, kind))
     return next(told, _UNKNOWN)
 
@@ -161,6 +165,16 @@ _CLOCKS = (
     "the robot took the command's end for over or too far off: its clock has jumped; wait for the "
     "clocks to be compared again, and try again"
 )
+_NOT_DOCKED: Mapping[int, str] = {
+    DockingCommandResponse.STATUS_ERROR_DOCK_NOT_FOUND: (
+        "it sees no such dock; bring it in front of the dock, whose number is in the settings"
+    ),
+    DockingCommandResponse.STATUS_ERROR_NOT_DOCKED: "it is not on a dock",
+    DockingCommandResponse.STATUS_ERROR_GRIPPER_HOLDING_ITEM: (
+        "its gripper holds something; have that put down first"
+    ),
+    DockingCommandResponse.STATUS_ERROR_NOT_AVAILABLE: "this robot has no dock that it can use",
+}
 _ADVICE: Mapping[type[BaseException], str] = {
     InvalidLoginError: (
         "name or password is wrong; set BOSDYN_CLIENT_USERNAME and BOSDYN_CLIENT_PASSWORD"
