@@ -36,14 +36,17 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "test" / name) for name in (".",
 from console_messages import entity, info, state  # noqa: E402
 from headless_browser import Browser, find_browser  # noqa: E402
 
-from planner.console.access import Access  # noqa: E402
+from planner.console.access import (  # noqa: E402
+    Access,
+    LiveShow,
+    Pictures,
+)
 from planner.console.connection import Hub  # noqa: E402
 from planner.console.dispatcher import OrderDispatcher, SessionRecord  # noqa: E402
 from planner.console.facts import Table  # noqa: E402
 from planner.console.protocol import Hello  # noqa: E402
 from planner.console.rights import Visitor  # noqa: E402
 from planner.console.server import Server  # noqa: E402
-from planner.console.show import LiveShow, Pictures  # noqa: E402
 from planner.console.view import View  # noqa: E402
 from planner.world.memory_wire import stamp_seconds  # noqa: E402
 

@@ -26,7 +26,7 @@ from planner.evaluation.progress import Mode
 from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.judging import judge
 from planner.replay.runs import Request
-from planner.replay.state_log import StateLogWriter
+from planner.replay.states import StateLogWriter
 from planner.ros.qos import definition
 from planner.ros.sightings import StateMessages
 from planner.world.episode import Episode

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
 
-from papers.et_plan_bench.ranker import Ranker, RankerName, TaskClass
-from papers.et_plan_bench.rankers import class_of
-from papers.et_plan_bench.replies import (
+from papers.et_plan_bench.questions import (
     ClassReply,
     ErrandsReply,
     NamesReply,
@@ -19,6 +17,8 @@ from papers.et_plan_bench.replies import (
     right_names,
     right_word,
 )
+from papers.et_plan_bench.ranker import Ranker, RankerName, TaskClass
+from papers.et_plan_bench.rankers import class_of
 from planner.models.caller import Caller, OnCall, ignore_call
 from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Role, Speaker
 from planner.models.replies.form import ReplyForm

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
+import re
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
+from random import Random
 
+from papers.et_plan_bench.ranker import TaskClass
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.models.chat import Role
+from planner.models.chat import Fault, ReferenceReply, Role
+from planner.models.gbnf import quoted
 from planner.models.recorded import Turn, dialogue_path, read_dialogue
+from planner.models.replies.form import ReplyError, check_length
+from planner.planning.errands import Errand, Sought, Where
 from planner.world.errors import FileError, PlannerError
 
 PLANNER = "et_agent"
@@ -172,3 +180,248 @@ def _shard(folder: Path, number: int, questions: Sequence[Question]) -> tuple[st
 
 def _lines(questions: Iterable[Question]) -> str:
     return "".join(question.line + "\n" for question in questions)
+
+
+# The forms of the model's replies, and what a flawless model would reply.
+
+_LIST = re.compile(r"\[[^\[\]]*\]")
+_NONE = "none"
+_THOUGHTS = 'thoughts ::= ([^\\n]{1,400} "\\n"){0,8}\n'
+MAX_ERRANDS = 4
+
+
+def _reply_lines(text: str) -> list[str]:
+    check_length(text)
+    return [line.strip() for line in text.splitlines() if line.strip()]
+
+
+def _bare(text: str) -> str:
+    return text.strip().strip("`'\"*.").strip().casefold()
+
+
+@dataclass(frozen=True)
+class ClassReply:
+    """A class of tasks, alone on the last line; a `planner.models.replies.form.ReplyForm`."""
+
+    max_tokens: int = 256
+    stop: tuple[str, ...] = ()
+
+    @cached_property
+    def grammar(self) -> str:
+        """GBNF: reasoning, then a class."""
+        names = " | ".join(quoted(each.value) for each in TaskClass)
+        return f"root ::= thoughts ({names})\n{_THOUGHTS}"
+
+    def read(self, text: str, *, ended: bool) -> TaskClass:  # noqa: ARG002 - one line is enough
+        """The class on the last line, which has to be there as a whole.
+
+        Raises:
+            ReplyError: if it is none.
+        """
+        last = _bare((_reply_lines(text) or [""])[-1])
+        found = next((each for each in TaskClass if each.value == last), None)
+        if found is None:
+            raise ReplyError(f"the last line is not a class: {last[:80]!r}")
+        return found
+
+
+@dataclass(frozen=True)
+class NamesReply:
+    """A list of offered names, as Python writes it; a `planner.models.replies.form.ReplyForm`.
+
+    Names that were not offered are dropped, repeated ones too.
+
+    Attributes:
+        offered: the possible names.
+        complete: whether all of them belong to the reply: missing ones follow in their own order.
+            Otherwise `None` is the empty list.
+        thinks: whether the grammar allows reasoning before the list.
+    """
+
+    offered: tuple[str, ...]
+    complete: bool = False
+    thinks: bool = False
+    max_tokens: int = 512
+    stop: tuple[str, ...] = ()
+
+    @cached_property
+    def grammar(self) -> str:
+        """GBNF of a list of offered names."""
+        names = " | ".join(f'"\'" {quoted(name)} "\'"' for name in self.offered)
+        count = len(self.offered)
+        least = count - 1 if self.complete else 0
+        items = f'"[" name (", " name){{{least},{max(count - 1, 1)}}} "]"' if names else '"[]"'
+        root = items if self.complete else f'{items} | "None"'
+        head = "thoughts " if self.thinks else ""
+        rule = f"name ::= {names}\n" if names else ""
+        return f"root ::= {head}({root})\n{rule}{_THOUGHTS if self.thinks else ''}"
+
+    def read(self, text: str, *, ended: bool) -> tuple[str, ...]:  # noqa: ARG002 - brackets tell
+        """The names in their order.
+
+        Raises:
+            ReplyError: if there is neither a list nor `None` at the end.
+        """
+        lines = _reply_lines(text)
+        if not self.complete and lines and _bare(lines[-1]) in (_NONE, f"[{_NONE}]"):
+            return ()
+        named = _named(lines)
+        if named is None:
+            raise ReplyError("there is no list in square brackets")
+        usual = {name.casefold(): name for name in self.offered}
+        kept = [usual[word] for each in named if (word := each.strip().casefold()) in usual]
+        rest = self.offered if self.complete else ()
+        return tuple(dict.fromkeys((*kept, *rest)))
+
+
+def _named(lines: Sequence[str]) -> list[str] | None:
+    """The items of the last list, on a line or over several; None if there is none."""
+    found = _LIST.findall(" ".join(lines))
+    if not found:
+        return None
+    try:
+        value = ast.literal_eval(found[-1])
+    except (ValueError, SyntaxError, MemoryError, RecursionError):
+        # Some models leave the quotation marks out.
+        value = [_bare(item) for item in found[-1][1:-1].split(",")]
+    return [item for item in value if isinstance(item, str)]
+
+
+@dataclass(frozen=True)
+class ErrandsReply:
+    """The parts of a task, one a line; a `planner.models.replies.form.ReplyForm`.
+
+    `find: apple, inside fridge` or `move: apple, close to cup -> inside fridge, inside kitchen`:
+    each relation is about the word before it; `-> at` leaves open how something is put.
+    """
+
+    max_tokens: int = 256
+    stop: tuple[str, ...] = ()
+    grammar: str = field(
+        default=(
+            f'root ::= line ("\\n" line){{0,{MAX_ERRANDS - 1}}}\n'
+            'line ::= "find: " thing | "move: " thing " -> " goal\n'
+            'thing ::= word (", " relation " " word){0,3}\n'
+            'goal ::= ("inside " | "on " | "at ") thing\n'
+            'relation ::= "inside" | "on" | "close to" | "facing"\n'
+            "word ::= [a-z] [a-z0-9 _-]{0,40}\n"
+        ),
+        init=False,
+    )
+
+    def read(self, text: str, *, ended: bool) -> tuple[Errand, ...]:
+        """The parts.
+
+        Raises:
+            ReplyError: if a line is none, or there are too many or none.
+        """
+        lines = _reply_lines(text if ended else text.rpartition("\n")[0])
+        asked = [line for line in lines if line.casefold().startswith(("find:", "move:"))]
+        if not 1 <= len(asked) <= MAX_ERRANDS:
+            raise ReplyError(f"expected 1 to {MAX_ERRANDS} lines `find:` or `move:`")
+        return tuple(_errand(line.casefold()) for line in asked)
+
+
+def errands_text(errands: Iterable[Errand]) -> str:
+    """Parts of a task as a reply writes them."""
+    return "\n".join(
+        f"find: {_written(errand.target)}"
+        if errand.place is None
+        else f"move: {_written(errand.target)} -> {errand.where or 'at'} {_written(errand.place)}"
+        for errand in errands
+    )
+
+
+def _written(sought: Sought) -> str:
+    if sought.where is None or sought.anchor is None:
+        return sought.word
+    return f"{sought.word}, {sought.where} {_written(sought.anchor)}"
+
+
+def _errand(line: str) -> Errand:
+    kind, _, rest = line.partition(":")
+    what, arrow, goal = rest.partition("->")
+    if (kind == "move") != bool(arrow):
+        raise ReplyError(f"expected `find: THING` or `move: THING -> PLACE`, got {line[:80]!r}")
+    if not arrow:
+        return Errand(_sought(what.split(",")))
+    how, _, place = goal.strip().partition(" ")
+    where = {"inside": Where.INSIDE, "on": Where.ON, "at": None}
+    if how not in where or not place:
+        raise ReplyError(f"expected `-> inside`, `-> on` or `-> at` and a place: {line[:80]!r}")
+    return Errand(_sought(what.split(",")), where[how], _sought(place.split(",")))
+
+
+def _sought(parts: Sequence[str]) -> Sought:
+    first, *rest = (part.strip() for part in parts)
+    related = next(
+        ((where, first.removeprefix(where)) for where in Where if first.startswith(f"{where} ")),
+        None,
+    )
+    if not first or related is not None:
+        raise ReplyError(f"expected the word for a thing, got {first[:40]!r}")
+    if not rest:
+        return Sought(first)
+    for where in Where:
+        if rest[0].startswith(f"{where} "):
+            return Sought(first, where, _sought([rest[0].removeprefix(where), *rest[1:]]))
+    raise ReplyError(f"expected a relation such as `inside fridge`, got {rest[0][:40]!r}")
+
+
+# What a flawless model would reply to the agent's questions, and the same with one fault.
+#
+# Right is what the rules of reading and the frequency table say: nothing here reads a goal.
+
+INVENTED = "phlogiston"
+
+
+def right_word(right: TaskClass, classes: Sequence[str], random: Random) -> ReferenceReply:
+    """A class, or another one."""
+    others = [each for each in classes if each != right.value]
+    return ReferenceReply(
+        right.value,
+        {
+            Fault.WRONG_ENTITY: random.choice(others),
+            Fault.INVENTED_ENTITY: f"{INVENTED} {right.value}",
+        },
+    )
+
+
+def right_names(right: Sequence[str], offered: Sequence[str], random: Random) -> ReferenceReply:
+    """Names in their order; faulty ones lack the first, repeat one, or begin with a wrong one."""
+    names = list(right)
+    faulty: dict[Fault, list[str]] = {Fault.INVENTED_ENTITY: [INVENTED, *names]}
+    wrong = [name for name in offered if name not in names[:1]]
+    if wrong:
+        first = random.choice(wrong)
+        faulty[Fault.WRONG_ENTITY] = [first, *(name for name in names if name != first)]
+    if names:
+        faulty[Fault.SKIPPED_STEP] = names[1:]
+        faulty[Fault.REPEATED_STEP] = [*names, random.choice(names)]
+        faulty[Fault.EARLY_DONE] = []
+    return ReferenceReply(_text(names), {fault: _text(each) for fault, each in faulty.items()})
+
+
+def right_errands(right: Sequence[Errand], random: Random) -> ReferenceReply:
+    """The parts of a task; faulty ones lack one, repeat one, or are about something else."""
+    errands = list(right)
+    if not errands:
+        return ReferenceReply("")
+    index = random.randrange(len(errands))
+    one = errands[index]
+    changed = {
+        Fault.INVENTED_ENTITY: replace(one, target=Sought(INVENTED)),
+        Fault.WRONG_ENTITY: replace(one, target=one.place or one.target.anchor or Sought("chair")),
+    }
+    faulty = {
+        fault: [*errands[:index], other, *errands[index + 1 :]] for fault, other in changed.items()
+    }
+    faulty[Fault.REPEATED_STEP] = [*errands, one]
+    if len(errands) > 1:
+        faulty[Fault.SKIPPED_STEP] = [*errands[:index], *errands[index + 1 :]]
+    texts = {fault: errands_text(each) for fault, each in faulty.items()}
+    return ReferenceReply(errands_text(errands), texts)
+
+
+def _text(names: Sequence[str]) -> str:
+    return repr(list(names)) if names else "None"

@@ -28,7 +28,7 @@ from planner.bench.runs.settings import AnsweredBy, MemoryKind, RunSettings
 from planner.bench.runs.table import estimated, tasks_of
 from planner.command_line import aligned
 from planner.evaluation.metrics.table import metrics
-from planner.memory.perception_options import DEPTH_MODEL, TRUE_SEGMENTATION
+from planner.memory.part import DEPTH_MODEL, TRUE_SEGMENTATION
 from planner.parts.option import OptionValue
 from planner.world.episode import Setting
 

@@ -17,8 +17,7 @@ from papers.llamar.actions import (
     Verb,
     known_thing,
 )
-from papers.llamar.observations import InstanceNames
-from papers.llamar.prompt import PromptingRole
+from papers.llamar.prompt import InstanceNames, PromptingRole
 from papers.llamar.state import Situation
 from papers.llamar.team import Team
 from planner.models.chat import ModelError

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from papers.llamar.actions import EXPLORE, Action, KnownThing, Verb, known_thing
-from papers.llamar.observations import InstanceNames, shown_class
+from papers.llamar.prompt import InstanceNames, shown_class
 from papers.llamar.right_actions import NO_GOAL
 from planner.evaluation.task import Predicate
 from planner.models.chat import ModelError

@@ -20,7 +20,7 @@ from papers.llamar.actions import (
     fixed_actions,
     known_things,
 )
-from papers.llamar.observations import (
+from papers.llamar.prompt import (
     SUPPLIES,
     InstanceNames,
     carrying_words,
@@ -42,7 +42,7 @@ from papers.llamar.state import (
 from papers.llamar.translator import Translation, Translator
 from planner.models.caller import Remark
 from planner.planning.planner import AgentResult, Context
-from planner.planning.sight import Sightline, in_the_open, no_sightline, sightline_of
+from planner.planning.walking import Sightline, in_the_open, no_sightline, sightline_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError
 from planner.world.geometry import record

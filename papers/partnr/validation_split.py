@@ -26,7 +26,7 @@ from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
 from sim_bridge.habitat import hssd
 from sim_bridge.habitat.hssd.dataset import HssdDataset
-from sim_bridge.habitat.hssd.templates import Movables
+from sim_bridge.habitat.hssd.urdf import Movables
 from sim_bridge.habitat.hssd_export import export_once, index_models, write_index
 from sim_bridge.part import BACKENDS
 

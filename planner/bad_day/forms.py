@@ -10,7 +10,7 @@ from planner.bad_day.schedule import FormPart, HarnessMaker, StackTask
 
 
 def _load_sim() -> HarnessMaker:
-    from planner.bad_day.sim_harness import SimHarness
+    from planner.bad_day.harness import SimHarness
 
     return SimHarness
 

@@ -36,7 +36,7 @@ MUJOCO = HouseFormat(summary="an MJCF file", write=_write_mujoco)
 
 
 def _explore(house: House, output: Path | None) -> str:
-    from planner.app.house_survey import survey
+    from planner.app.house_tour import survey
     from planner.houses.drawing import draw_explored, draw_floor_plan
     from planner.houses.label_layout import MapFrame
     from planner.narrator.picture import save

@@ -19,7 +19,7 @@ from planner.models.chat import ModelError
 from planner.models.model_choice import ModelChoice
 from planner.narrator import story
 from planner.planning.session import Ask
-from planner.replay.state_log import StateLogWriter
+from planner.replay.states import StateLogWriter
 from planner.world.errors import FileError, PlannerError
 from sim_bridge.opening import open_world
 

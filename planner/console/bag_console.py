@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from planner.command_line import termination_requested
-from planner.console.access import Access
+from planner.console.access import Access, Pictures
 from planner.console.connection import Hub
 from planner.console.facts import Json, Table
 from planner.console.orders import Done
 from planner.console.protocol import Hello, Order, Play, Seek
 from planner.console.server import Server
-from planner.console.show import Pictures
 from planner.console.view import AGENT_TOPICS, SHARED_TOPICS, Snapshot, View
 from planner.models.ledger import PriceTable
 from planner.replay.bag import Bag, RawMessage

@@ -14,10 +14,9 @@ from typing import Protocol
 from fastapi import WebSocket, WebSocketDisconnect
 
 from planner.console import protocol
-from planner.console.access import Access
+from planner.console.access import Access, Show
 from planner.console.orders import Done
 from planner.console.protocol import Drawn, Hello, Pictures, Play, ProtocolError, Seek, Trace
-from planner.console.show import Show
 
 # Wall seconds: for the hello, for the page to draw news, between looks at that.
 HELLO_S, DRAW_S, _LOOK_S = 10.0, 30.0, 5.0

@@ -28,7 +28,15 @@ from rclpy.qos import QoSProfile
 from sensor_msgs.msg import Image
 from std_msgs.msg import Bool
 
-from planner.console.access import DEFAULT_PORT, LOOPBACK, TOKEN, Access, access_to
+from planner.console.access import (
+    DEFAULT_PORT,
+    LOOPBACK,
+    TOKEN,
+    Access,
+    LiveShow,
+    Pictures,
+    access_to,
+)
 from planner.console.connection import Hub
 from planner.console.dispatcher import OrderDispatcher, SessionRecord
 from planner.console.facts import Table, asked_picture, jpeg_of
@@ -36,7 +44,6 @@ from planner.console.live.node import StackOrders
 from planner.console.protocol import Hello
 from planner.console.rights import Visitor
 from planner.console.server import Server
-from planner.console.show import LiveShow, Pictures
 from planner.console.view import View
 from planner.models.ledger import read_prices
 from planner.ros import parameters, qos

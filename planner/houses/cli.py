@@ -11,8 +11,14 @@ from pathlib import Path
 
 from planner.houses.drawing import PlanLayers, draw_floor_plan
 from planner.houses.generator import generate_house, recipes, shipped_houses
-from planner.houses.part import HOUSE_FORMATS, HouseFormat, HouseSource, ReadHouse
-from planner.houses.reporting import summary, write_or_refuse
+from planner.houses.part import (
+    HOUSE_FORMATS,
+    HouseFormat,
+    HouseSource,
+    ReadHouse,
+    summary,
+    write_or_refuse,
+)
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House, house_json, write_house

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
+from planner.world.errors import FileError
 from planner.world.house import House
 
 INTERFACE = 1
@@ -77,3 +78,27 @@ HOUSE_FORMATS: Catalog[HouseFormat] = Catalog(
     INTERFACE,
     group="planner.house_formats",
 )
+
+
+# What the commands of houses print, and how they write files.
+
+
+def summary(house: House) -> str:
+    """The size of a house in a few words."""
+    area = sum(room.shape.area for room in house.rooms)
+    return (
+        f"{len(house.rooms)} rooms, {area:.0f} m2, {len(house.furniture)} pieces of furniture, "
+        f"{len(house.objects)} things"
+    )
+
+
+def write_or_refuse(path: Path, write: Callable[[Path], object]) -> None:
+    """Writes a file.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
+    try:
+        write(path)
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror}") from None

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from planner.world.house import House
     from planner.world.state import WorldState
 
+
 INTERFACE = 1
 ClassOf: TypeAlias = "Callable[[int], str | None]"
 Truth: TypeAlias = "Callable[[], WorldState | None]"
@@ -162,3 +163,18 @@ def load_updater(request: UpdaterRequest) -> MakeUpdater:
         # Says which folder is missing.
         _ = request.folder
     return part.make(request)
+
+
+# The options of memories that see with depth and a detector.
+
+DEPTH_MODEL, TRUE_SEGMENTATION = "depth_model", "true_segmentation"
+OF_ERRORS = "errors:"
+PERCEPTION_OPTIONS = (
+    Option(
+        DEPTH_MODEL,
+        "",
+        "folder of a model that estimates depth from colours, or errors:SHARE, which adds smooth "
+        "errors of this share to the camera's; empty = the camera's, in a simulator the truth",
+    ),
+    Option(TRUE_SEGMENTATION, False, "whether things are those of a simulator's instance ids"),
+)

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from planner.memory.learned.detector import Detection, FrameDetections, Rising
 from planner.memory.learned.updater import FrameDetector, LearnedUpdater
 from planner.memory.maps.object_map import centroid, true_detections
-from planner.memory.part import MakeUpdater, UpdaterRequest
-from planner.memory.perception_options import (
+from planner.memory.part import (
     DEPTH_MODEL,
     OF_ERRORS,
     PERCEPTION_OPTIONS,
     TRUE_SEGMENTATION,
+    MakeUpdater,
+    UpdaterRequest,
 )
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.parts.option import read_options

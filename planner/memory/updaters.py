@@ -4,8 +4,13 @@ from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 
-from planner.memory.part import MakeUpdater, UpdaterPart, UpdaterRequest
-from planner.memory.perception_options import PERCEPTION_OPTIONS, TRUE_SEGMENTATION
+from planner.memory.part import (
+    PERCEPTION_OPTIONS,
+    TRUE_SEGMENTATION,
+    MakeUpdater,
+    UpdaterPart,
+    UpdaterRequest,
+)
 from planner.parts.option import Option
 from planner.world.errors import PlannerError
 

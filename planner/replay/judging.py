@@ -22,11 +22,9 @@ from planner.replay.live import (
     recorded_goals,
     task_start_s,
 )
-from planner.replay.runs import Request, Run, StateGap, StateSample, runs
-from planner.replay.state_log import read_changes
-from planner.replay.states import STATES, recorded_states
+from planner.replay.runs import Request, Run, StateGap, StateSample, house_of, runs, task_of
+from planner.replay.states import STATES, read_changes, recorded_states
 from planner.replay.storage import Gap, SequenceGaps, fields_of
-from planner.replay.task import house_of, task_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import open_regular

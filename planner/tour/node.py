@@ -24,8 +24,7 @@ from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.subscriptions import listen
 from planner.ros.waiting import WaitingNotice, wall_clock
-from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Stop, plan_route
-from planner.tour.strip import Moment, draw_strip
+from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Moment, Stop, draw_strip, plan_route
 from planner.world import topics
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError

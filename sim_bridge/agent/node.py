@@ -46,8 +46,7 @@ from sim_bridge.frames import Link, moving_links, optical_frame, robot_descripti
 from sim_bridge.pacing import Exposures, Periodic
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.runtime import Job, Runtime
-from sim_bridge.safety.approvals import Answer, Question
-from sim_bridge.safety.attendance import Heartbeat
+from sim_bridge.safety.approvals import Answer, Heartbeat, Question
 from sim_bridge.safety.guard import Order
 from sim_bridge.safety.health import Receipt
 from sim_bridge.safety.order_executor import ANSWER, Reply

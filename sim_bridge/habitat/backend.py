@@ -27,7 +27,7 @@ from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.embedded.sensing import Images, View
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
-from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.configs import HabitatDataset
 from sim_bridge.habitat.dataset.writer import export_habitat, read_dataset
 from sim_bridge.habitat.footprints import NavMeshGround
 from sim_bridge.habitat.options import HabitatOptions, default_options, read_models

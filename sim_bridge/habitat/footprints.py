@@ -14,8 +14,8 @@ from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
 from sim_bridge.embedded.house_ground import HouseGround, Way
 from sim_bridge.habitat.dataset import configs
+from sim_bridge.habitat.dataset.configs import HabitatDataset
 from sim_bridge.habitat.dataset.meshes import Solid, box_triangles, write_file, write_meshes
-from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.options import NavMesh
 from sim_bridge.habitat.process import HabitatError
 from sim_bridge.habitat.scene import Sandbox

@@ -17,13 +17,13 @@ from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
+from sim_bridge.habitat.dataset.configs import HabitatDataset
 from sim_bridge.habitat.dataset.foreign import ForeignBody, ForeignScene, export_foreign
-from sim_bridge.habitat.dataset.records import HabitatDataset
 from sim_bridge.habitat.dataset.wrapped import body_mesh
 from sim_bridge.habitat.dataset.writer import read_dataset
 from sim_bridge.habitat.hssd.dataset import HOUSE_PREFIX, HssdDataset, object_classes
 from sim_bridge.habitat.hssd.scene import HssdBody, read_scene, scene_of
-from sim_bridge.habitat.hssd.templates import Movables
+from sim_bridge.habitat.hssd.urdf import Movables
 from sim_bridge.habitat.options import BodyModel, Models, ThingModel
 
 # The file that tells Habitat which meshes of a data set draw things and bodies.

@@ -22,9 +22,9 @@ from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.sensing import NEAR_M, Images, View, intrinsics_of
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.geometry import Ray
+from sim_bridge.habitat.dataset.configs import HabitatDataset, Template
 from sim_bridge.habitat.dataset.foreign import is_foreign
 from sim_bridge.habitat.dataset.meshes import to_habitat
-from sim_bridge.habitat.dataset.records import HabitatDataset, Template
 from sim_bridge.habitat.dataset.writer import export_bodies, export_things
 from sim_bridge.habitat.options import Models
 from sim_bridge.habitat.process import HabitatError, HabitatProcess

@@ -22,8 +22,16 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
 from sim_bridge.control import Command, Control, Outcome
-from sim_bridge.safety.approvals import ARM, Approvals, Ending, Question, Questions
-from sim_bridge.safety.attendance import LOCAL_EXECUTIVE, Attendance, Heartbeat
+from sim_bridge.safety.approvals import (
+    ARM,
+    LOCAL_EXECUTIVE,
+    Approvals,
+    Attendance,
+    Ending,
+    Heartbeat,
+    Question,
+    Questions,
+)
 from sim_bridge.safety.guard import Concern, Entry, Guard, Mode, Order, Watch, not_allowed
 from sim_bridge.safety.health import (
     Health,

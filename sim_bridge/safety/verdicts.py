@@ -17,8 +17,7 @@ from planner.world.primitive import (
 )
 from planner.world.vocabulary import EntityKind
 from sim_bridge.backend import Backend
-from sim_bridge.safety.approvals import ARM, in_map
-from sim_bridge.safety.attendance import Step
+from sim_bridge.safety.approvals import ARM, Step, in_map
 from sim_bridge.safety.guard import (
     Concern,
     Guard,

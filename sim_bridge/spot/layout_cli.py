@@ -8,7 +8,7 @@ from pathlib import Path
 from planner.houses.drawing import draw_floor_plan
 from planner.houses.label_layout import MapFrame
 from planner.houses.marks import PlanMarker, RecordedMap, draw_surveyed
-from planner.houses.reporting import write_or_refuse
+from planner.houses.part import write_or_refuse
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import write_house
 from sim_bridge.spot.layout import Annotated, blind_poses, check_layout, parse_layout

@@ -12,7 +12,7 @@ from node_processes import running
 from planner_harness import LATCHED, Instructions
 from planner_msgs.msg import SkillReport
 
-from planner.app.house_survey import compared
+from planner.app.house_tour import compared
 from planner.ros.conversions import map_record
 from planner.world.agents import default_bodies
 from planner.world.episode import Episode

@@ -261,7 +261,7 @@ def _is_shipped(house: House) -> bool:
 def _critic(model: str, url: str) -> Critic | None:
     if not model:
         return None
-    from papers.et_plan_bench.generation.model_critic import ModelCritic
+    from papers.et_plan_bench.generation.idea import ModelCritic
     from planner.models.model_choice import ModelChoice, open_model
 
     return ModelCritic(open_model(ModelChoice(model, url)))

@@ -53,7 +53,7 @@ from planner.world.states import default_states
 from planner.world.vocabulary import Relation, floor_name
 from sim_bridge.habitat.hssd.dataset import HssdDataset
 from sim_bridge.habitat.hssd.scene import HssdScene, read_scene
-from sim_bridge.habitat.hssd.templates import Movables
+from sim_bridge.habitat.hssd.urdf import Movables
 
 # PARTNR's episodes in houses generated to fit: one per scene, or one per episode.
 

@@ -24,7 +24,7 @@ from planner.replay.export.lerobot_frames import (
     tools,
 )
 from planner.replay.export.source import Camera, Source, read_story
-from planner.replay.export.video_file import AV1, Span, VideoFile, frames, instants, spans
+from planner.replay.export.video import AV1, Span, VideoFile, frames, instants, spans
 from planner.world.errors import FileError, PlannerError
 from planner.world.observation import RgbImage
 

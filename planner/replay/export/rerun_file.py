@@ -8,8 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from planner.replay.export import rerun_stream
-from planner.replay.export.rerun_blueprint import blueprint
-from planner.replay.export.rerun_stream import APPLICATION, MAP, Cameras, Recording, draw_house
+from planner.replay.export.rerun_stream import (
+    APPLICATION,
+    MAP,
+    Cameras,
+    Recording,
+    blueprint,
+    draw_house,
+)
 from planner.replay.export.source import (
     EVALUATION,
     RESULTS,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from planner.world.picture_codec import decode_colour, decode_depth, encode_colo
 
 if TYPE_CHECKING:
     import rerun as rr
+    import rerun.blueprint as rrb
 
 
 # Entity paths in a Rerun recording, shared by export and blueprint.
@@ -335,3 +338,81 @@ def _jpeg(content: Any) -> tuple[bytes, str]:
             if data.startswith(magic):
                 return data, media_type
     return encode_colour(decode_colour(content)), "image/jpeg"
+
+
+# What Rerun's viewer shows of an exported bag: the blueprint that is part of every `.rrd`.
+#
+# `python -m planner.replay.export.rerun_stream FOLDER` writes `planner.rbl`, the file for two
+# agents that is shipped in `config/viewers/`.
+
+FILE_NAME = "planner.rbl"
+SHIPPED_CAMERAS = (("agent_0", "hand"), ("agent_1", "hand"))
+
+
+def blueprint(cameras: Sequence[tuple[str, str]], house: House | None = None) -> rrb.Blueprint:
+    """The views of a recording: world, cameras and texts above; calls, numbers and logs below.
+
+    Args:
+        cameras: agent and name of each camera that is shown.
+        house: the view looks down on it; None = the viewer's default.
+    """
+    import rerun.blueprint as rrb
+
+    eye = None if house is None else _top_view(house)
+    world = rrb.Spatial3DView(origin=WORLD, name="World", eye_controls=eye)
+    seen = [
+        rrb.Spatial2DView(origin=camera(agent, name), name=f"{agent} {name}")
+        for agent, name in cameras
+    ]
+    texts = rrb.Tabs(
+        rrb.TextDocumentView(origin=INSTRUCTION, name="Instruction"),
+        rrb.TextDocumentView(origin=PLAN, name="Plan"),
+        rrb.TextDocumentView(origin=BELIEF_TEXT, name="World graph"),
+        rrb.TextDocumentView(origin=JUDGE_TEXT, name="Judge"),
+        rrb.TextDocumentView(origin=PROMPT, name="Prompt"),
+        rrb.TextDocumentView(origin=REPLY, name="Reply"),
+        rrb.GraphView(origin=GRAPH, name="Graph"),
+        active_tab="Instruction",
+        name="Texts",
+    )
+    lanes = rrb.StateTimelineView(origin=CALLS, name="Calls")
+    numbers = rrb.Tabs(
+        rrb.TimeSeriesView(
+            origin=PROGRESS, name="Percent complete", axis_y=rrb.ScalarAxis(range=(0.0, 1.0))
+        ),
+        rrb.TimeSeriesView(origin=TOKENS, name="Tokens"),
+        rrb.TimeSeriesView(origin=SECONDS, name="Latency"),
+        name="Numbers",
+    )
+    logs = rrb.TextLogView(origin=LOGS, name="Logs")
+    right = [rrb.Vertical(*seen, name="Cameras"), texts] if seen else [texts]
+    return rrb.Blueprint(
+        rrb.Vertical(
+            rrb.Horizontal(world, *right, column_shares=[5, 2, 3] if seen else [7, 3]),
+            rrb.Horizontal(lanes, numbers, logs),
+            row_shares=[3, 1],
+        ),
+        rrb.TimePanel(timeline=WORLD_TIME, state="collapsed"),
+        rrb.SelectionPanel(state="collapsed"),
+        rrb.BlueprintPanel(state="collapsed"),
+        auto_views=False,
+    )
+
+
+def _top_view(house: House) -> rrb.EyeControls3D:
+    import rerun.blueprint as rrb
+
+    left, near, right, far = union_all([room.shape for room in house.rooms]).bounds
+    middle = ((left + right) / 2, (near + far) / 2, 0.0)
+    away_m = max(right - left, far - near)
+    position = (middle[0], middle[1] - 0.6 * away_m, 1.1 * away_m)
+    return rrb.EyeControls3D(position=position, look_target=middle, eye_up=(0.0, 0.0, 1.0))
+
+
+def write_shipped(folder: Path) -> None:
+    """Writes the shipped file."""
+    blueprint(SHIPPED_CAMERAS).save(APPLICATION, folder / FILE_NAME)
+
+
+if __name__ == "__main__":
+    write_shipped(Path(sys.argv[1]))

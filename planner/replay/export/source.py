@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from planner.replay.bag import Bag
-from planner.replay.task import load_task
+from planner.replay.runs import load_task
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House

@@ -40,9 +40,9 @@ from planner.replay.report.tracks import (
     WorldClock,
     thinned,
 )
+from planner.replay.runs import task_of
 from planner.replay.states import STATES, StateReader
 from planner.replay.storage import Gap
-from planner.replay.task import task_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_json, parse_yaml

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 from planner.memory.effects import report_record
 from planner.replay.bag import WORLD_INFO, Bag, RawMessage
+from planner.replay.runs import load_task, task_of
 from planner.replay.states import STATES, StateReader
-from planner.replay.task import load_task, task_of
 from planner.world.belief import Belief, Entity, MemoryChange
 from planner.world.episode import MAX_AGENTS, Episode
 from planner.world.errors import FileError, PlannerError

@@ -20,9 +20,8 @@ from planner.planning.planner_inputs import DeltaLog
 from planner.replay.bag import Bag, files_of
 from planner.replay.judging import GRAPH, Judged, judge_bag, recordings
 from planner.replay.live import DECISIONS, RESULTS, instruction_outcomes
-from planner.replay.runs import BagPart, Request, parts_of
+from planner.replay.runs import BagPart, Request, load_task, parts_of
 from planner.replay.storage import fields_of
-from planner.replay.task import load_task
 from planner.training.traces.demonstrator import ExplorationRule
 from planner.training.traces.folder import (
     TraceFolder,

@@ -18,8 +18,8 @@ from planner.world.files import parse_json, read_bytes, read_text
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
 from sim_bridge.habitat.dataset import configs
+from sim_bridge.habitat.dataset.configs import HabitatDataset, link_name
 from sim_bridge.habitat.dataset.meshes import write_file
-from sim_bridge.habitat.dataset.records import HabitatDataset, link_name
 from sim_bridge.habitat.dataset.writer import (
     empty_scene_path,
     finish_dataset,

@@ -20,9 +20,12 @@ from sim_bridge.habitat.dataset import configs
 from sim_bridge.habitat.dataset.configs import (
     BASE,
     CONTENTS,
+    HabitatDataset,
+    Template,
     check_contents,
     joint_handles,
     joint_origin,
+    link_name,
     urdf_text,
     write_contents,
 )
@@ -34,7 +37,6 @@ from sim_bridge.habitat.dataset.meshes import (
     write_file,
     write_meshes,
 )
-from sim_bridge.habitat.dataset.records import HabitatDataset, Template, link_name
 from sim_bridge.habitat.dataset.wrapped import body_mesh, thing_mesh
 from sim_bridge.habitat.options import Models
 

@@ -20,8 +20,7 @@ from planner.world.shapes import Part, Shape, scale, scale_parts
 from planner.world.vocabulary import Affordance, Relation
 from sim_bridge.habitat.hssd.dataset import Lenient
 from sim_bridge.habitat.hssd.glb import Placed
-from sim_bridge.habitat.hssd.templates import Receptacle
-from sim_bridge.habitat.hssd.urdf import UrdfJoint, UrdfLink
+from sim_bridge.habitat.hssd.urdf import Receptacle, UrdfJoint, UrdfLink
 
 # The files of a scene: its bodies, and which receptacles can be used.
 

@@ -55,16 +55,16 @@ from sim_bridge.habitat.hssd.rooms import (
     read_regions,
     whole_stage,
 )
-from sim_bridge.habitat.hssd.templates import (
+from sim_bridge.habitat.hssd.urdf import (
     ArticulatedTemplate,
     ObjectTemplate,
     Receptacle,
     mesh_file,
     read_articulated,
     read_object,
+    read_urdf,
     receptacles_of,
 )
-from sim_bridge.habitat.hssd.urdf import read_urdf
 
 _STOREY = ".storey_"
 _ASSET_LOCAL = "asset_local"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from papers.llamar.observations import (
+from papers.llamar.prompt import (
     InstanceNames,
     compass,
     note_met,
@@ -15,7 +15,7 @@ from papers.llamar.observations import (
     shown_class,
     state_words,
 )
-from planner.planning.sight import sightline_of, visible
+from planner.planning.walking import sightline_of, visible
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.house import House
 from planner.world.vocabulary import EntityKind, Relation

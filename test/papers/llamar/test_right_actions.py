@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from papers.llamar.actor_role import ActingRole, ActionList, ActorRole, Style
-from papers.llamar.observations import InstanceNames
-from papers.llamar.prompt import PlannerRole, TeamRole
+from papers.llamar.prompt import InstanceNames, PlannerRole, TeamRole
 from papers.llamar.right_actions import Reading, known_to, reading_of, renewed, stem
 from papers.llamar.state import AgentView, Situation
 from planner.world.belief import Belief, BeliefNode

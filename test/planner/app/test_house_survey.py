@@ -9,7 +9,7 @@ import pytest
 from PIL import Image
 
 from planner.api import run
-from planner.app.house_survey import compared, survey
+from planner.app.house_tour import compared, survey
 from planner.houses.generator import shipped_houses
 from planner.memory.maps.occupancy import OccupancyOptions
 from planner.world.episode import Episode

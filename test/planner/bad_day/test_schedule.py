@@ -156,7 +156,7 @@ def test_backend_ros_is_part_of_a_mix_where_its_messages_are(
 def test_the_harness_is_loaded_without_the_sdk() -> None:
     code = (
         "import sys; sys.modules['bosdyn'] = None\n"
-        "import planner.bad_day.preload, planner.bad_day.sim_harness\n"
+        "import planner.bad_day.preload, planner.bad_day.harness\n"
         "print('sim_bridge.spot.bad_day' in sys.modules)\n"
     )
     environment = ros_environment(os.environ)

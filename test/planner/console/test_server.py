@@ -18,14 +18,13 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import ClientConnection, connect
 
 from planner.console import connection, server
-from planner.console.access import Access, access_to
+from planner.console.access import Access, LiveShow, Pictures, access_to
 from planner.console.connection import Hub
 from planner.console.dispatcher import OrderDispatcher, SessionRecord
 from planner.console.facts import Table
 from planner.console.protocol import MAX_MESSAGE, Hello
 from planner.console.rights import Visitor
 from planner.console.server import Server
-from planner.console.show import LiveShow, Pictures
 from planner.console.view import View
 from planner.world.errors import PlannerError
 

@@ -17,7 +17,7 @@ from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import Verdict
 from planner.recorder.bag_writer import BagWriter, Topic
-from planner.replay.state_log import StateLogWriter
+from planner.replay.states import StateLogWriter
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, StateUpdate, UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind

@@ -13,9 +13,8 @@ from planner.recorder.bag_writer import BagWriter, Topic
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
 from planner.replay.report.messages import skill_end
-from planner.replay.runs import Request
+from planner.replay.runs import Request, load_task
 from planner.replay.states import recorded_states
-from planner.replay.task import load_task
 
 MESSAGES = Path(__file__).resolve().parents[3] / "msgs" / "msg"
 BEFORE = Path(__file__).parent / "before"
@@ -91,7 +90,7 @@ def test_its_states_and_verdict_are_those_of_a_bag_of_today(film, messages) -> N
 
 def test_its_house_is_known_by_its_states(film, messages, monkeypatch) -> None:
     named = []
-    monkeypatch.setattr("planner.replay.task.task_of", lambda _, *of: named.append(of))
+    monkeypatch.setattr("planner.replay.runs.task_of", lambda _, *of: named.append(of))
     load_task(Bag(bag_of_before(film, messages)))
     assert named == [("small", "small")]
 

@@ -15,8 +15,7 @@ from mcap.writer import CompressionType, IndexType
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
 from planner.replay.recover import recover
-from planner.replay.runs import Request
-from planner.replay.task import load_task
+from planner.replay.runs import Request, load_task
 from planner.world.errors import FileError, PlannerError
 
 # Sizes, counts and offsets that somebody may have put where another one was.

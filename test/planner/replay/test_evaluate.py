@@ -18,7 +18,7 @@ from planner.recorder.bag_writer import BagWriter, Topic
 from planner.recorder.topic_counts import Gap
 from planner.replay.judging import judge
 from planner.replay.runs import Request
-from planner.replay.state_log import SCHEMA_NAME, read_states, schema_text
+from planner.replay.states import SCHEMA_NAME, read_states, schema_text
 from planner.world.episode import Criteria
 from planner.world.errors import FileError
 from planner.world.geometry import Pose
@@ -516,4 +516,4 @@ def test_any_bytes_are_read_or_refused_with_one_error(tmp_path_factory, data) ->
 
 def test_the_published_schema_is_current() -> None:
     published = (SCHEMAS / SCHEMA_NAME).read_text(encoding="utf-8")
-    assert published == schema_text(), "run: python -m planner.replay.state_log docs/schema"
+    assert published == schema_text(), "run: python -m planner.replay.states docs/schema"

@@ -11,8 +11,7 @@ import pytest
 from planner.cli import main
 from planner.replay.bag import Bag
 from planner.replay.judging import Judged, Unjudged, judge
-from planner.replay.runs import Request
-from planner.replay.task import load_task, task_of
+from planner.replay.runs import Request, load_task, task_of
 from planner.world.errors import PlannerError
 
 SHIPPED = "night_light_0"

@@ -19,7 +19,7 @@ from planner.environment import checked_params_file
 from planner.evaluation.trace import read_traces
 from planner.models.recorded import RecordedModel, read_dialogue
 from planner.replay.foreign import MAX_METADATA_BYTES
-from planner.replay.state_log import read_states
+from planner.replay.states import read_states
 from planner.training.chat_tuning import read_chats
 from planner.training.traces.folder import read_shard
 from planner.world.bounds import MAX_TEXT_LENGTH

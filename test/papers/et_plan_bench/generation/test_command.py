@@ -10,7 +10,7 @@ import pytest
 from papers.et_plan_bench.generation import cli, house_tasks
 from papers.et_plan_bench.generation.categories import home_named
 from papers.et_plan_bench.generation.house_tasks import NO_IDEAS, NO_RELATION, NO_ROOM
-from papers.et_plan_bench.generation.model_critic import PROSE
+from papers.et_plan_bench.generation.idea import PROSE
 from papers.et_plan_bench.published.file import read_et_file
 from planner.cli import main
 from planner.episodes.episode_file import read_pack

@@ -8,7 +8,7 @@ import pytest
 
 from papers.et_plan_bench.generation.categories import Category
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Portion, Row
-from papers.et_plan_bench.generation.model_critic import PROSE, UNREASONABLE, ModelCritic
+from papers.et_plan_bench.generation.idea import PROSE, UNREASONABLE, ModelCritic
 from planner.app.task_worlds import GraphTaskWorld
 from planner.models.teacher import ScriptedModel
 

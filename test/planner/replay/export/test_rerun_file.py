@@ -19,7 +19,6 @@ from planner.world.share import config_dir
 rr = pytest.importorskip("rerun", reason="Rerun is not installed: the extra viewer")
 pa = pytest.importorskip("pyarrow")
 
-from planner.replay.export import rerun_blueprint  # noqa: E402
 from planner.replay.export.rerun_file import write_rrd  # noqa: E402
 
 # As text, and as a list of bytes.
@@ -287,14 +286,14 @@ def _origins(path: Path) -> set[str]:
 
 
 def test_the_shipped_blueprint_is_what_the_function_makes(tmp_path) -> None:
-    rerun_blueprint.write_shipped(tmp_path)
-    shipped = config_dir() / "viewers" / rerun_blueprint.FILE_NAME
-    assert _contents(shipped) == _contents(tmp_path / rerun_blueprint.FILE_NAME)
+    rerun_stream.write_shipped(tmp_path)
+    shipped = config_dir() / "viewers" / rerun_stream.FILE_NAME
+    assert _contents(shipped) == _contents(tmp_path / rerun_stream.FILE_NAME)
 
 
 @pytest.mark.usefixtures("recording")
 def test_every_view_of_the_blueprints_shows_what_an_export_has(recording, tmp_path) -> None:
-    for path in (config_dir() / "viewers" / rerun_blueprint.FILE_NAME, tmp_path / "a.rrd"):
+    for path in (config_dir() / "viewers" / rerun_stream.FILE_NAME, tmp_path / "a.rrd"):
         origins = _origins(path)
         assert len(origins) == 15
         for origin in origins:

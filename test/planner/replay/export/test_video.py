@@ -9,8 +9,15 @@ import numpy as np
 import pytest
 
 from planner.replay.export.source import Source, read_story
-from planner.replay.export.video import Captions, Panel, VideoOptions, clock_text, write_video
-from planner.replay.export.video_file import AV1, VideoFile
+from planner.replay.export.video import (
+    AV1,
+    Captions,
+    Panel,
+    VideoFile,
+    VideoOptions,
+    clock_text,
+    write_video,
+)
 from planner.world.errors import FileError, PlannerError
 
 av = pytest.importorskip("av")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from planner.replay.export.source import Source
-from planner.replay.export.video_file import frames, instants, spans
+from planner.replay.export.video import frames, instants, spans
 from planner.world.errors import FileError
 
 

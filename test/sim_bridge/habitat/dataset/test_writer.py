@@ -22,7 +22,7 @@ from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import EmbeddedOptions
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.world import KinematicWorld
-from sim_bridge.habitat.dataset.records import HabitatDataset
+from sim_bridge.habitat.dataset.configs import HabitatDataset
 from sim_bridge.habitat.dataset.writer import export_bodies, export_habitat, export_things
 
 RAYS = 4000

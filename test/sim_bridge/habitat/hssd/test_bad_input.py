@@ -19,8 +19,7 @@ from planner.world.house import House, house_json
 from sim_bridge.habitat.hssd.dataset import HssdDataset
 from sim_bridge.habitat.hssd.glb import bounds_of, triangles_of
 from sim_bridge.habitat.hssd.scene import read_scene
-from sim_bridge.habitat.hssd.templates import Movables
-from sim_bridge.habitat.hssd.urdf import read_urdf
+from sim_bridge.habitat.hssd.urdf import Movables, read_urdf
 
 SCENE_FILE = f"scenes-partnr-filtered/{SCENE}.scene_instance.json"
 REGIONS = f"semantics/scenes/{SCENE}.semantic_config.json"

@@ -24,7 +24,7 @@ from planner.world.house_checks import load_house
 from planner.world.vocabulary import Relation
 from sim_bridge.habitat.hssd.dataset import HssdDataset
 from sim_bridge.habitat.hssd.scene import HssdScene, read_scene
-from sim_bridge.habitat.hssd.templates import Movables
+from sim_bridge.habitat.hssd.urdf import Movables
 
 
 @pytest.fixture(scope="module")

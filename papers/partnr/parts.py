@@ -1,11 +1,14 @@
-"""PARTNR's planners, and the one that EPM shows DynaMem's memory with."""
+"""PARTNR's planners, suites and commands, and the planner that EPM shows DynaMem's memory with."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from planner.bench.suite import SuitePart, packed
+from planner.parts.command import CommandPart
 from planner.parts.option import Option
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
@@ -64,7 +67,7 @@ def _make_partnr_finetuned(request: PlannerRequest) -> Planner:
 
 
 def _make_captioned(source: MemorySource, request: PlannerRequest) -> Planner:
-    from papers.partnr.captioned import PartnrCaptioned
+    from papers.partnr.captions import PartnrCaptioned
 
     return PartnrCaptioned(request, source)
 
@@ -153,4 +156,42 @@ OPEN_LOOP = PlannerPart(
     make=_make_open_loop,
     needs=Needs(model=True),
     asks=Asks(tells_replies=True),
+)
+
+
+# PARTNR's suites.
+
+SUITES: Mapping[str, SuitePart] = {
+    "partnr_val": SuitePart(
+        summary="a thousand generated tasks in the held-out and in other houses",
+        places=partial(packed, "partnr_val"),
+        version=3,
+    ),
+    "partnr_test": SuitePart(
+        summary="a thousand generated tasks in houses of their own",
+        places=partial(packed, "partnr_test"),
+        version=3,
+    ),
+}
+
+
+# PARTNR's subcommands of `planner bench`, whose modules are imported when they are called.
+
+_of = CommandPart.of_module
+
+VALIDATION = _of(
+    "papers.partnr.validation_split", "PARTNR's own validation split, from its data set"
+)
+CLAIMS = _of("papers.partnr.claims", "PARTNR's eight claims beside runs")
+EXAMPLES = _of(
+    "papers.partnr.solved",
+    "solved episodes as examples for partnr_rag",
+    "add_examples",
+    "run_examples",
+)
+SAMPLES = _of(
+    "papers.partnr.solved",
+    "solved episodes as samples for partnr_finetuned",
+    "add_samples",
+    "run_samples",
 )

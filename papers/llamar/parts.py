@@ -1,7 +1,10 @@
-"""LLaMAR and its baselines, and the rules for its rescue grid."""
+"""LLaMAR's planners and suites, and the world of search and rescue."""
 
+from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 
+from papers.llamar.rescue.scenes import scene_names
 from papers.llamar.state import (
     COELA_OPTIONS,
     EXACT_OPTIONS,
@@ -10,9 +13,14 @@ from papers.llamar.state import (
     reads_goal,
     wants_pictures,
 )
+from planner.bench.suite import SuitePart, packed
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
+from planner.world.files import read_model
 from planner.world.primitive import PrimitiveName
+from planner.world.share import config_dir
+from sim_bridge.backend import Backend
+from sim_bridge.part import BackendPart
 
 
 def _make_llamar(request: PlannerRequest) -> Planner:
@@ -127,4 +135,40 @@ RESCUE_RULES = PlannerPart(
             }
         ),
     ),
+)
+
+
+# LLaMAR's suite, and search and rescue.
+
+
+def _rescue() -> list[Path]:
+    return [config_dir() / "rescue" / "episodes"]
+
+
+SUITES: Mapping[str, SuitePart] = {
+    "llamar": SuitePart(
+        summary="tasks of LLaMAR's four types for teams, in single rooms and houses",
+        places=partial(packed, "llamar"),
+    ),
+    "rescue": SuitePart(
+        summary="search and rescue, five scenes for two to five agents", places=_rescue
+    ),
+}
+
+
+# The record of the backend of the rescue grid.
+
+
+def _make(settings: Path | None) -> Backend:
+    from papers.llamar.rescue.backend import RescueBackend, RescueOptions
+
+    return RescueBackend(None if settings is None else read_model(settings, RescueOptions))
+
+
+RESCUE = BackendPart(
+    summary="search and rescue: fires, supplies and lost persons on a grid, no pictures",
+    make=_make,
+    simulated=True,
+    has_pictures=False,
+    own_houses=scene_names,
 )
