@@ -13,6 +13,7 @@ from pydantic import JsonValue, ValidationError
 
 from planner.conversation.additions import added, joined
 from planner.conversation.changes import Changed, Doubt, changed, text_of
+from planner.conversation.slots import ONES, PREPOSITION, phrases_in, place_in
 from planner.conversation.telling import Standing, told
 from planner.conversation.utterances import Kind, Utterance, utterance_of
 from planner.language.goal_form import Goal
@@ -144,6 +145,13 @@ def is_task(text: str) -> bool:
     words = re.findall(r"[a-z']+", text.lower())
     short = len(words) < 5 and words[:1] in (["take"], ["use"], ["get"], ["fetch"], ["bring"])
     return isinstance(interpret(text), Goal) and not (short and "me" not in words)
+
+
+def names_something(text: str) -> bool:
+    """Whether words only name a thing or a place, as an answer does: "the blue one"."""
+    words = " ".join(text.lower().split()).strip(" .!")
+    is_one = ONES.search(words) is not None or words.partition(" ")[2] in _ORDINALS
+    return bool(is_one or phrases_in(words) or (PREPOSITION.match(words) and place_in(words)))
 
 
 @dataclass(frozen=True, slots=True)

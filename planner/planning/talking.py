@@ -10,7 +10,7 @@ from typing import Protocol
 
 from planner.conversation.afterwards import Past, meant_after, room_of
 from planner.conversation.changes import Doubt
-from planner.conversation.talk import Reply, Revision, Said, Talk, is_task
+from planner.conversation.talk import Reply, Revision, Said, Talk, names_something
 from planner.conversation.utterances import Kind, utterance_of
 from planner.planning.instruction import revised
 from planner.planning.planner import Planner, Task
@@ -86,7 +86,7 @@ class Conversation:
     ) -> None:
         """Does what is said about the running task; answers a stop once all agents stand."""
         talk, session = self.talk, self.session
-        is_answer = utterance_of(text).kind is Kind.OTHER and not is_task(text)
+        is_answer = utterance_of(text).kind is Kind.OTHER and names_something(text)
         if is_answer and not talk.asks and self._questions.answer(text):
             # To a question of the planner, whichever way it comes.
             answer(Reply(f"The answer: {one_line(text)[:200]}"))

@@ -16,6 +16,7 @@ from planner.conversation.talk import (
     Revision,
     Talk,
     as_json,
+    names_something,
     reply_without_task,
 )
 from planner.conversation.telling import Standing
@@ -252,6 +253,18 @@ def test_a_change_that_no_planner_follows_changes_nothing() -> None:
     reply = spoken.hear("no, the blue one")
     assert (reply.code, reply.text) == (InstructionCode.BAD_REQUEST, "I cannot: needs a model")
     assert spoken.talk.instruction == TASK
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("the blue one", True), ("The kitchen one.", True), ("the bowl", True),
+        ("in the kitchen", True), ("the second", True), ("Sing.", False), ("purple", False),
+        ("Put the cup in the sink.", False),
+    ],
+)  # fmt: skip
+def test_only_what_names_something_answers_a_planners_question(text: str, is_one: bool) -> None:
+    assert names_something(text) is is_one
 
 
 def test_without_a_task_there_is_nothing_to_stop() -> None:
