@@ -326,6 +326,10 @@ class Remarks(Subordinates):
         ):
             end = self._clause_end(end + 1, frozenset({"so"}))
         inner = source.words[at:end]
+        behind = at > 0 and source.tokens[at - 1].is_word
+        if behind and word in THE and end - at <= 2 and not self._is_thing(at + 1):
+            # "Cool the beer": no remark, but what is done to it.
+            return 0
         if word in ("tomorrow", "later") and not {"is", "are", "will", "have", "has"} & set(inner):
             # When something is to be done is not in the form.
             return 0

@@ -34,7 +34,7 @@ def test_a_word_without_a_trace_in_the_goal_is_named(text: str, words: str) -> N
 UNDOABLE = [
     "call Chris", "wake up the kids", "greet the guests", "pay the bills", "dress the kids",
     "phone my boss", "email the bills", "help the kids", "change the sheets", "charge the phone",
-    "flatten the beer", "wait for grandma", "walk the dog", "sing a song", "cut the grass",
+    "cool the beer", "wait for grandma", "walk the dog", "sing a song", "cut the grass",
     "say hello to mom", "play some music", "stay with the kids", "light a candle", "dance",
 ]  # fmt: skip
 JOINED = [
