@@ -72,6 +72,9 @@ class MovingFrames(OccasionFrames):
         if me:
             for where in (w for segment in parts for w in segment.wheres):
                 anchor = where.anchor
+                if where.way is Way.TO and isinstance(anchor, Noun):
+                    # "Bring me the laptop from the hall to the office".
+                    raise source.ask(AskReason.WHERE, start, segments[1])
                 if (
                     where.way is Way.STATIC
                     and isinstance(anchor, Noun)

@@ -81,6 +81,7 @@ def test_see_that_with_a_question_mark_wishes_for_nothing() -> None:
         ("Put every book on a shelf.", "on a shelf"),
         ("Leave the pen and the book on the desk.", "Leave the pen and the book on the desk"),
         ("Bring a towel for my mother.", "Bring a towel for my mother"),
+        ("Bring me the pen from the hall to the gym.", "Bring me the pen from the hall to the gym"),
         ("Put two cups on three tables.", "on three tables"),
         ("Put three plates and cups on the table.", "three plates and cups"),
         ("Put the clean plates and cups in the cabinet.", "the clean plates and cups"),
