@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
-from planner.language.goal_form import Goal as Meaning
 from planner.models.chat import Picture
 from planner.world.belief import Belief
 from planner.world.episode import Episode, Prior
@@ -18,6 +17,10 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import SkillCall, SkillResult
 from planner.world.topics import InstructionCode, one_line
 from planner.world.vocabulary import Relation
+
+if TYPE_CHECKING:
+    # Commands that list planners load this module, and not the rules of language.
+    from planner.language.goal_form import Goal as Meaning
 
 # Messages between agents whose planners share nothing else (LLAMAR-D95).
 

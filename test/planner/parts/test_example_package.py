@@ -17,10 +17,10 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "household_parts"
 
 # What a dialogue offers a robot, and the grammar of its turn.
 OFFERED = """
+from papers.partnr.prompts import offered, tool_lines
 from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
-from planner.planning.numbered_dialogue import offered, opening_text
-verbs = offered(None)
-print(opening_text("Tidy.", (), verbs))
+verbs = offered(None, with_tools=False)
+print(tool_lines(verbs, False))
 words = Words(("cup_0",), ("fridge_0",), ())
 print(turn_grammar(words, {"agent_0": Ability(verbs)}, TurnForm.THOUGHT).text)
 """
