@@ -401,3 +401,119 @@ def test_what_a_world_cannot_do_it_refuses_itself() -> None:
     executives.pass_(2)
     odd = replace(WALK, name="self_destruct")  # type: ignore[arg-type]
     assert gate.poll(gate.start(ROBOT, odd)).result is None, "the walker's own affair"
+
+
+# By the clock
+
+
+def heard(**at_s: float) -> Attendance:
+    """Executives that were heard once each, at these times."""
+    attendance = Attendance(TIMES)
+    for name, now_s in at_s.items():
+        attendance.receive(Heartbeat(name, 1), now_s)
+    return attendance
+
+
+def test_a_motion_goes_on_pauses_and_ends_at_the_times_that_are_set() -> None:
+    attendance = heard(a=0.0)
+    attendance.begin(0.0)
+    for now_s, step in ((0.3, Step.GOES_ON), (0.31, Step.PAUSES), (1.0, Step.PAUSES)):
+        assert attendance.step(now_s) is step
+    assert attendance.step(1.01) is Step.ENDS
+    assert attendance.silent_s(0.5) == 0.5
+    attendance.end()
+    assert (attendance.step(99.0), attendance.silent_s(99.0)) == (Step.GOES_ON, 0.0)
+
+
+def test_a_motion_depends_on_those_who_attend_or_else_on_those_just_heard() -> None:
+    attendance = heard(a=9.5, b=9.9)
+    attendance.begin(10.0)
+    assert attendance.missing(10.0) == "b"
+    assert attendance.until_s() == pytest.approx(10.6)
+    late = heard(a=9.5, b=9.4, c=8.9)
+    late.begin(10.0)
+    assert late.missing(10.0) == "a, b"
+    assert late.silent_s(10.0) == pytest.approx(0.6)
+    assert late.until_s() == pytest.approx(10.1), "as long as the first of them is trusted"
+    late.receive(Heartbeat("b", 2), 10.0)
+    assert late.missing(10.0) == "a", "only those that are silent now"
+    nobody = heard(a=0.0)
+    nobody.begin(10.0)
+    assert nobody.until_s() == math.inf
+
+
+def test_an_agent_is_alone_since_it_lost_its_last_executive_or_its_operator() -> None:
+    assert Attendance(TIMES).alone_s(50.0) == 0.0
+    attendance = heard(a=10.0, b=12.0)
+    assert attendance.alone_s(12.25) == 0.0
+    assert attendance.alone_s(15.0) == 3.0
+    attendance.operated(14.0)
+    assert attendance.alone_s(15.0) == 1.0
+    assert attendance.alone_s(13.0) == 0.0
+    attendance.hand_over()
+    assert attendance.alone_s(99.0) == 0.0
+    attendance.receive(Heartbeat("b", 2, leaving=True), 15.0)
+    assert attendance.alone_s(99.0) == 0.0, "it has left in order"
+
+
+def test_whoever_comes_takes_the_place_of_those_that_fell_silent_long_before() -> None:
+    attendance = heard(a=10.0, b=11.5)
+    attendance.receive(Heartbeat("c", 1), 12.0)
+    attendance.receive(Heartbeat("c", 2, leaving=True), 12.1)
+    assert attendance.alone_s(20.0) == 8.5, "b was heard only just before"
+    needed = heard(a=10.0)
+    needed.begin(10.0)
+    needed.receive(Heartbeat("c", 1), 12.0)
+    needed.receive(Heartbeat("c", 2, leaving=True), 12.1)
+    assert needed.alone_s(20.0) == 10.0, "the motion depends on it"
+    gone = heard(a=10.0)
+    gone.receive(Heartbeat("c", 1), 11.5)
+    gone.receive(Heartbeat("c", 2, leaving=True), 11.6)
+    assert gone.alone_s(20.0) == 0.0
+
+
+def test_it_is_said_who_was_heard_last_and_how() -> None:
+    assert Attendance(TIMES).last_heard(1.0) == ""
+    attendance = heard(a=10.0, b=9.0)
+    assert attendance.last_heard(12.5) == "a was last heard 2.5 s ago"
+    attendance.receive(Heartbeat("b", 2, leaving=True), 11.0)
+    assert attendance.last_heard(12.5) == "b said goodbye 1.5 s ago"
+    long = Attendance(TIMES)
+    long.receive(Heartbeat("x" * 100, 1), 0.0)
+    long.begin(0.0)
+    assert long.last_heard(1.0) == f"{'x' * 64} was last heard 1.0 s ago"
+    assert long.missing(1.0) == "x" * 64
+
+
+def test_silence_that_is_reported_concerns_those_not_heard_just_now() -> None:
+    attendance = heard(a=10.0, b=10.1)
+    attendance.miss(10.25, everyone=False)
+    assert attendance.executives(10.25) == {"b"}
+    assert attendance.attended_within(10.25, 1.0)
+    attendance.miss(10.25, everyone=True)
+    assert attendance.executives(10.25) == frozenset()
+    assert attendance.attended_within(11.1, 1.0), "heard within the second, if not now"
+    assert not attendance.attended_within(11.2, 1.0)
+    attendance.receive(Heartbeat("a", 2), 10.3)
+    assert attendance.executives(10.3) == {"a"}
+
+
+def test_a_stamp_tells_the_age_by_the_fastest_beat_so_far() -> None:
+    attendance = Attendance(TIMES)
+    attendance.receive(Heartbeat("a", 1, stamp_s=100.0), 10.0)
+    attendance.receive(Heartbeat("a", 2, stamp_s=100.1), 10.6)
+    assert attendance.last_heard(10.6) == "a was last heard 0.5 s ago"
+    attendance.receive(Heartbeat("a", 3, stamp_s=101.0), 10.7)
+    assert attendance.last_heard(10.7) == "a was last heard 0.0 s ago"
+    attendance.receive(Heartbeat("a", 4, stamp_s=0.0), 12.0)
+    assert attendance.last_heard(12.0) == "a was last heard 0.0 s ago"
+
+
+def test_of_too_many_the_one_heard_first_is_forgotten_unless_it_is_needed() -> None:
+    attendance = heard(first=0.0)
+    attendance.begin(0.0)
+    for number in range(MAX_EXECUTIVES):
+        attendance.receive(Heartbeat(f"e{number}", 1), 1.0 + number)
+    assert attendance.receive(Heartbeat("e0", 1), 99.0), "it was forgotten"
+    assert not attendance.receive(Heartbeat("e5", 1), 99.0)
+    assert not attendance.receive(Heartbeat("first", 1), 99.0)

@@ -26,9 +26,11 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
-from sim_bridge.safety.approvals import Question
+from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.safety.approvals import Approvals, Question
+from sim_bridge.safety.attendance import Attendance
 from sim_bridge.safety.gate import SafetyGate
+from sim_bridge.safety.guard import Concern, Guard, Severity, Watch
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import Rule, SafetyOptions
 from sim_bridge.safety.order_executor import Reply
@@ -277,6 +279,17 @@ def made(
             assert gate.command(ROBOT, command).success
         gate.step(0.1)
     return gate, robot
+
+
+def guarded(safety: SafetyOptions, *, ready: bool = True) -> Guard:
+    """What the gate keeps of an agent that is not there."""
+    approvals = Approvals(every_grasp=safety.approval.every_grasp)
+    attendance = Attendance(safety.executive)
+    return Guard(Control(ready=ready), Watch(safety), approvals, attendance, radius_m=0.3)
+
+
+def stops(rule: Rule, reason: str, text: str) -> Concern:
+    return Concern(rule, Severity.STOPS, reason, text)
 
 
 def asked(gate: SafetyGate) -> Question:
