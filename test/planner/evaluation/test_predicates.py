@@ -8,17 +8,24 @@ from dataclasses import replace
 import pytest
 
 from planner.evaluation.predicates import (
+    edge_in_room,
+    edge_inside,
+    edge_on,
+    floor_under,
     has_state,
+    holds,
     is_clustered,
     is_in_room,
     is_inside,
     is_next_to,
     is_on_floor,
     is_on_top,
+    key_points,
     on_top_of,
+    stands_open,
 )
 from planner.evaluation.scene import BrokenStateError, Scene, world_box
-from planner.world.geometry import Pose
+from planner.world.geometry import Box, Pose
 from planner.world.house_checks import load_house
 from planner.world.share import config_dir
 from planner.world.states import default_states
@@ -244,3 +251,159 @@ def test_in_every_shipped_house_things_are_where_they_were_put(path) -> None:
             assert inside == [parent]
         assert is_in_room(found, thing.name, room)
         assert is_on_floor(found, thing.name) is (parent == floor_name(room))
+
+
+def test_key_points_are_the_corners_and_the_centre() -> None:
+    found = list(key_points(Box((0.0, 1.0, 2.0), (4.0, 5.0, 6.0))))
+    assert len(found) == len(set(found)) == 9
+    assert set(found) == {(x, y, z) for x in (0, 4) for y in (1, 5) for z in (2, 6)} | {(2, 3, 4)}
+
+
+@pytest.mark.parametrize(
+    ("z", "on"), [(0.04, True), (0.041, False), (-0.04, True), (-0.041, False)]
+)
+def test_the_floor_is_as_far_below_as_above(make_lab, z, on) -> None:
+    found = scene(make_lab(["ball_0"]).at("ball_0", 12, 8, z))
+    assert floor_under(found, "ball_0") == (floor_name("living_room_0") if on else None)
+
+
+def test_of_what_is_not_there_nothing_is_true(make_lab) -> None:
+    found = scene(make_lab(["cup_0"]).on("cup_0", "table_0"))
+    for one, other in (("cup_9", "table_0"), ("cup_0", "table_9")):
+        assert not is_on_top(found, one, other)
+        assert not is_inside(found, one, other)
+        assert not is_next_to(found, one, other)
+    assert not is_in_room(found, "cup_9", "kitchen_0")
+    assert not is_on_floor(found, "cup_9")
+    assert not has_state(found, "is_clean", "cup_9")
+    assert stands_open(found, "cup_9") is None
+    assert stands_open(found, "cup_0") is None
+
+
+# Worlds of edges
+
+
+def edges(lab, **parents: tuple[str, Relation]):
+    entities = dict(lab.entities)
+    for name, (parent, relation) in parents.items():
+        entities[name] = replace(entities[name], parent=parent, relation=relation, room="den_0")
+    return entities
+
+
+def test_edges_are_what_the_world_says(make_lab) -> None:
+    lab = make_lab(["cup_0", "plate_0", "box_0", "spoon_0"])
+    found = edges(
+        lab,
+        box_0=("cabinet_0", Relation.WITHIN),
+        plate_0=("box_0", Relation.WITHIN),
+        cup_0=("plate_0", Relation.ON),
+        spoon_0=("agent_0", Relation.HELD),
+    )
+    assert edge_on(found, "cup_0") == {"plate_0"}
+    for name in ("plate_0", "spoon_0", "table_0", "nothing_0"):
+        assert edge_on(found, name) == frozenset()
+    assert edge_inside(found, "plate_0", "box_0")
+    assert edge_inside(found, "cup_0", "box_0"), "on something that is in it"
+    assert edge_inside(found, "cup_0", "cabinet_0")
+    assert not edge_inside(found, "cup_0", "plate_0")
+    assert not edge_inside(found, "spoon_0", "agent_0")
+    assert edge_in_room(found, "cup_0", "den_0")
+    assert not edge_in_room(found, "cup_0", "kitchen_0")
+    assert not edge_in_room(found, "nothing_0", "den_0")
+
+
+# ET-Plan-Bench's relations, where they begin and end
+
+
+def true(lab, relation: str, one: str, other: str) -> bool:
+    return holds(Scene(lab.house, lab.entities), lab.state(), relation, one, other)
+
+
+@pytest.mark.parametrize(("side", "gap"), [(1, 1.499), (-1, 1.499), (1, 1.5), (-1, 1.5)])
+def test_close_is_from_one_centre_to_the_other_box_to_each_side(make_lab, side, gap) -> None:
+    lab = make_lab(["cup_0", "rug_0"]).size("rug_0", (4.0, 4.0, 0.02)).at("rug_0", 5, 5)
+    for x, y in ((5 + side * (2 + gap), 5), (5, 5 + side * (2 + gap))):
+        lab.at("cup_0", x, y)
+        assert true(lab, "CLOSE", "cup_0", "rug_0") is (gap < 1.5)
+        assert true(lab, "CLOSE", "rug_0", "cup_0") is (gap < 1.5)
+        lab.at("agent_0", x, y)
+        assert true(lab, "CLOSE", "agent_0", "rug_0") is (gap < 1.5)
+        assert true(lab, "CLOSE", "rug_0", "agent_0") is (gap < 1.5)
+    lab.at("agent_0", 7 + 1.2, 7 + 1.2)
+    assert not true(lab, "CLOSE", "agent_0", "rug_0"), "over the corner"
+
+
+def test_an_agent_is_as_close_as_its_centre_whichever_is_named_first(make_lab) -> None:
+    """From the middle of a long bench's box to the robot it is too far."""
+    lab = make_lab(["bench_0"]).size("bench_0", (6.0, 0.4, 0.4)).at("bench_0", 5, 5)
+    lab.at("agent_0", 8.0, 6.0)
+    assert true(lab, "CLOSE", "agent_0", "bench_0")
+    assert true(lab, "CLOSE", "bench_0", "agent_0")
+
+
+@pytest.mark.parametrize(
+    ("yaw", "faces"), [(0.0, True), (1.55, True), (-1.55, True), (1.6, False), (-1.6, False)]
+)
+def test_a_front_faces_a_right_angle_to_either_side(make_lab, yaw, faces) -> None:
+    lab = make_lab(["cup_0"]).at("cup_0", 4, 5).at("agent_0", 2, 5, 0, yaw)
+    lab.entities["cup_0"] = replace(lab.entities["cup_0"], room="kitchen_0")
+    assert true(lab, "FACING", "agent_0", "cup_0") is faces
+    lab.at("cup_0", 2, 7).at("agent_0", 2, 5, 0, math.pi / 2 + yaw)
+    assert true(lab, "FACING", "agent_0", "cup_0") is faces
+    assert true(lab, "FACING", "cup_0", "agent_0"), "a cup has no front"
+
+
+def test_facing_ends_at_five_metres_and_at_walls(make_lab) -> None:
+    lab = make_lab(["cup_0", "cup_1"]).at("cup_0", 1, 5)
+    for x, faces in ((5.99, True), (6.0, False)):
+        lab.at("cup_1", x, 5)
+        for name in ("cup_0", "cup_1"):
+            lab.entities[name] = replace(lab.entities[name], room="kitchen_0")
+        assert true(lab, "FACING", "cup_0", "cup_1") is faces
+    lab.at("cup_1", 1, 5, 4.0)
+    assert true(lab, "FACING", "cup_0", "cup_1")
+    for name in ("cup_0", "cup_1"):
+        lab.entities[name] = replace(lab.entities[name], room=None)
+    assert not true(lab, "FACING", "cup_0", "cup_1"), "outside of all rooms"
+
+
+def test_rooms_and_their_floors_as_targets(make_lab) -> None:
+    lab = make_lab(["cup_0"]).on("cup_0", "table_0")
+    floor = floor_name("kitchen_0")
+    for relation, other, expected in (
+        ("INSIDE", "kitchen_0", True),
+        ("CLOSE", "kitchen_0", True),
+        ("ON", "kitchen_0", False),
+        ("FACING", "kitchen_0", False),
+        ("INSIDE", floor, False),
+        ("ON", floor, False),
+        ("CLOSE", floor, True),
+        ("INSIDE", "living_room_0", False),
+    ):
+        assert true(lab, relation, "cup_0", other) is expected, (relation, other)
+    lab.at("cup_0", 1, 5)
+    for relation, other in (("ON", floor), ("INSIDE", floor), ("ON", "kitchen_0")):
+        assert true(lab, relation, "cup_0", other), (relation, other)
+    assert not true(lab, "ON", "cup_0", floor_name("living_room_0"))
+    assert not true(lab, "ON", "cup_0", "kitchen_9")
+    assert not true(lab, "INSIDE", "kitchen_0", "kitchen_0")
+    lab.at("agent_0", 12, 5)
+    assert true(lab, "INSIDE", "agent_0", "living_room_0"), "where it stands"
+    assert not true(lab, "INSIDE", "agent_0", "kitchen_0")
+
+
+def test_in_a_thing_is_also_what_has_its_middle_in_its_box(make_lab) -> None:
+    lab = make_lab(["ball_0", "crate_0"]).size("crate_0", (0.4, 0.4, 0.4)).at("crate_0", 4, 5)
+    lab.size("ball_0", (0.1, 0.1, 0.1))
+    for dx, dy, z, expected in (
+        (0.0, 0.0, 0.1, True),
+        (0.2, -0.2, 0.35, True),
+        (0.21, 0.0, 0.1, False),
+        (0.0, -0.21, 0.1, False),
+    ):
+        lab.at("ball_0", 4 + dx, 5 + dy, z)
+        assert true(lab, "INSIDE", "ball_0", "crate_0") is expected, (dx, dy, z)
+    lab.at("ball_0", 4, 5, 0.4)
+    assert true(lab, "ON", "ball_0", "crate_0")
+    assert not true(lab, "INSIDE", "ball_0", "agent_0")
+    assert not true(lab, "ON", "ball_0", "agent_0")
