@@ -17,6 +17,7 @@ from planner.language.lexicon import plural_of
 from planner.world.errors import FileError
 from planner.world.files import FileModel, read_model
 from planner.world.geometry import record
+from planner.world.vocabulary import floor_name
 
 _AS_UNDERSTOOD = ", as understood"
 
@@ -269,14 +270,18 @@ def _subtask_and_state(proposition: Proposition) -> tuple[str, str]:
         others = [_choice([_class_word(n) for n in names]) for names in proposition.lists[1:]]
         return f"put {things} and the {' and the '.join(others)} together", "close to the others"
     verb, into, where = _RELATIONS[proposition.predicate]
-    place = f"the {_choice([_class_word(name) for name in proposition.lists[1]])}"
+    places = list(proposition.lists[1])
+    if proposition.predicate is Predicate.IS_ON_TOP:
+        # Of a room's floor its room is said; a floor lamp is a thing.
+        places = [name.removeprefix(floor_name("")) for name in places]
+    place = f"the {_choice([_class_word(name) for name in places])}"
     return f"{verb} {things} {into} {place}", f"{where} {place}"
 
 
 def _class_word(name: str) -> str:
     """The class of an entity as people say it: they do not know its number."""
     head, _, number = name.rpartition("_")
-    return (head if number.isdigit() else name).removeprefix("floor_").replace("_", " ")
+    return (head if number.isdigit() else name).replace("_", " ")
 
 
 def _choice(words: Sequence[str]) -> str:
