@@ -287,6 +287,15 @@ def test_rule_11_a_zone_is_ahead_if_it_can_no_longer_stop_before_it(
     assert not ahead(reach + 0.001)
 
 
+@pytest.mark.parametrize(("speed", "side"), [(0.5, 1), (-0.5, -1)])
+def test_rule_11_ahead_is_where_it_moves(speed: float, side: int) -> None:
+    north = {"name": "north", "polygon_m": [[-1, 2], [1, 2], [1, 3], [-1, 3]]}
+    safety = options(keep_out={"zones": [north]})
+    for yaw, ahead in ((side * math.pi / 2, True), (-side * math.pi / 2, False)):
+        found = zone_ahead(Pose.planar(0.0, 1.4, yaw), speed, safety)
+        assert (found is not None) is ahead
+
+
 def test_rule_11_the_zone_that_is_ahead_is_named() -> None:
     far = {"name": "pool", "polygon_m": [[7, 7], [8, 7], [8, 8]]}
     safety = options(keep_out={"zones": [far, *ZONE["zones"]]})
