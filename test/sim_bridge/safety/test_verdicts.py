@@ -119,6 +119,7 @@ def test_a_report_counts_as_long_as_it_is_set_and_no_longer() -> None:
     robot.time_s = 2.5
     assert people.unknown == "nobody has reported people for 2.5 s; start the tracker again"
     assert people.near(ROBOT)
+    assert Bench(options(people={"seen_for_s": 0.5})).people.report([]) == "", "seen just now"
     people.forget()
     assert (people.unknown, people.near(ROBOT)) == ("", False)
 
@@ -126,6 +127,8 @@ def test_a_report_counts_as_long_as_it_is_set_and_no_longer() -> None:
 def test_a_report_that_cannot_be_used_says_why_until_the_next_one() -> None:
     people = Bench().people
     limit = "more than 1 s (people.seen_for_s); set the tracker's clock or make it faster"
+    brief = Bench(options(people={"seen_for_s": 0.1})).people
+    assert brief.report([], age_s=0.5).startswith("people are reported 0.5 s old, more than 0.1 s")
     for told, why in (
         (people.report([], age_s=1.5), f"people are reported 1.5 s old, {limit}"),
         (
@@ -383,5 +386,7 @@ def test_rule_11_it_stops_before_a_zone_the_sooner_the_later_it_hears() -> None:
     bench.robot.speed_m_s = 0.0
     assert bench.why_stop() is None, "an arm beside a zone may work"
     simulated = Bench(no_approval(keep_out=ZONE), robot=Simulated())
-    simulated.robot.at, simulated.robot.speed_m_s = (1.0, 0.0, 0.0), 0.5
+    simulated.robot.at, simulated.robot.speed_m_s = (0.9, 0.0, 0.0), 0.5
+    assert simulated.why_stop() is None
+    simulated.robot.at = (1.0, 0.0, 0.0)
     assert simulated.why_stop() == told

@@ -107,12 +107,17 @@ class Walker:
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         self.agents = tuple(agent.uid for agent in episode.agents)
 
+    def _knows(self, agent: str) -> None:
+        assert agent in self.agents, f"nobody is called {agent!r}"
+
     def capabilities(self, agent: str) -> Capabilities:
+        self._knows(agent)
         limits = DriveLimits(2.0, 2.0, 1.0)
         able = frozenset(all_primitives())
         return Capabilities("robot", able, ("hand",), 1.0, 0.3, False, drive=limits)
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
+        self._knows(agent)
         base = Pose(self.at)
         return Observation(
             self.time_s,
@@ -163,6 +168,7 @@ class Walker:
             self._end(PrimitiveCode.CANCELED)
 
     def stop(self, agent: str) -> None:
+        self._knows(agent)
         self._end(PrimitiveCode.STOPPED)
 
     def step(self, dt_s: float) -> None:
@@ -175,28 +181,33 @@ class Walker:
     # Supervised
 
     def health(self, agent: str) -> Health:
+        self._knows(agent)
         return self.condition
 
     def obey(self, safety: SafetyOptions) -> None:
         self.safety = safety
 
     def stow(self, agent: str, within_s: float) -> Outcome:
+        self._knows(agent)
         self.stowed += 1
         self.patience = [within_s]
         return Outcome(True, "stowed")
 
     def begin(self, agent: str, command: Command) -> Outcome | None:
+        self._knows(agent)
         if command in self.slow:
             self.begun.append(command)
             return None
         return self.operate(agent, command)
 
     def ended(self, agent: str) -> Outcome | None:
+        self._knows(agent)
         if not self.gets_there:
             return None
         return self.operate(agent, self.begun[-1])
 
     def operate(self, agent: str, command: Command, within_s: float = 15.0) -> Outcome:
+        self._knows(agent)
         self.operated.append(command)
         self.patience.append(within_s)
         if command in self.deaf:
@@ -215,23 +226,29 @@ class Walker:
         return Outcome(True, f"{command} done")
 
     def pause(self, agent: str) -> None:
+        self._knows(agent)
         self.paused = True
 
     def resume(self, agent: str) -> None:
+        self._knows(agent)
         self.paused = False
 
     def limit_speed(self, agent: str, limit: SpeedLimit) -> None:
+        self._knows(agent)
         self.limits.append(limit)
 
     def clear_faults(self, agent: str, cause: str) -> None:
+        self._knows(agent)
         self.cleared.append(cause)
         left = tuple(f for f in self.condition.faults if f.cause != cause)
         self.condition = replace(self.condition, faults=left)
 
     def dock(self, agent: str) -> Handle | None:
+        self._knows(agent)
         return self._home("dock")
 
     def undock(self, agent: str) -> Handle | None:
+        self._knows(agent)
         return self._home("undock")
 
     def _home(self, deed: str) -> Handle | None:
@@ -247,6 +264,7 @@ class Walker:
         self._end(code)
 
     def take_lease(self, agent: str) -> Outcome:
+        self._knows(agent)
         self.taken += 1
         self.condition = replace(self.condition, lease=Lease.OURS, owner="")
         return Outcome(True, "taken")
