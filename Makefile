@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-core test-lerobot test-rerun demo demo-spot smollm spot test-spot bad-day bench docs clean
+.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-core test-lerobot test-rerun mutants demo demo-spot smollm spot test-spot bad-day bench docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -69,12 +69,17 @@ test-integration: robot-interfaces ## tests with real ROS nodes
 slow-integration: robot-interfaces
 	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 -m slow $(ARGS)
 
-nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases (about an hour)
+# In a temporary copy of the checkout; without MODULE in all modules of the script.
+mutants: setup ## changes in what decides verdicts and safety that no test notices: make mutants MODULE=guard
+	@$(TIMED) mutants $(BESIDE) $(BIN)/python scripts/mutants.py $(MODULE) --survivors $(ARGS)
+
+nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases; all mutants (hours)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
 	  --base-paths msgs shims --build-base .ws/whole/build --install-base .ws/whole \
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
+	@$(MAKE) --no-print-directory mutants ARGS=
 
 test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 GB, minutes)
 	@$(TIMED) vllm env PLANNER_VLLM_PYTHON="$$(scripts/vllm.sh)" \
