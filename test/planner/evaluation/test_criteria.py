@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from random_cases import cases
 
-from planner.evaluation.criteria import criteria_findings
+from planner.evaluation.criteria import choices, criteria_findings, phrase, variables_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.predicates import holds
@@ -301,6 +301,94 @@ def test_a_robot_that_is_none_and_nothing_asked(lab) -> None:
         Evaluator(Evaluation(()), lab.house, state)
     with pytest.raises(BrokenStateError, match="latches do not fit"):
         Run(lab, APPLE_IN_CABINET, {"first_step": []})
+
+
+def test_a_relation_reads_as_a_phrase() -> None:
+    for word, text in (
+        ("CLOSE", "a was close to b"),
+        ("INSIDE", "a was inside b"),
+        ("ON", "a was on b"),
+        ("FACING", "a was facing b"),
+    ):
+        assert phrase((word, "a", "b"), "was") == text
+
+
+def test_variables_are_those_of_the_criteria_in_order_and_bound_to_different_entities() -> None:
+    criteria = Criteria(
+        variables={"X": ("unused",), "A": ("a", "b"), "B": ("b", "c", "b")},
+        intermediate=(("ON", "B", "A"),),
+        success=(("CLOSE", ROBOT, "A"), ("CLOSE", "A", "B")),
+    )
+    assert variables_of(criteria) == ("B", "A")
+    assert list(choices(criteria)) == [("b", "a"), ("c", "a"), ("c", "b")]
+
+
+def test_findings_name_each_variable_and_floors_are_known_by_their_rooms() -> None:
+    criteria = Criteria(
+        variables={"A": ("pear_0", "apple_0"), "F": ("floor_kitchen_0", "floor_9"), "N": ()},
+        success=(("ON", "A", "F"), ("CLOSE", "A", "N")),
+    )
+    assert list(criteria_findings(criteria, {"apple_0", "kitchen_0"})) == [
+        ("criteria.variables.A", "there is no entity 'pear_0'"),
+        ("criteria.variables.F", "there is no entity 'floor_9'"),
+        ("criteria.variables.N", "stands for nothing"),
+    ]
+    assert list(criteria_findings(criteria)) == [("criteria.variables.N", "stands for nothing")]
+    exact = {name: tuple(f"{name}_{i}" for i in range(100)) for name in "AB"}
+    assert not list(criteria_findings(Criteria(variables=exact, success=(("ON", "A", "B"),))))
+    one = Criteria(variables={"A": ("a",), "B": ("a",)}, success=(("ON", "A", "B"),))
+    both = ("criteria.variables", "one entity would have to be two of them")
+    assert list(criteria_findings(one)) == [both]
+
+
+def test_what_is_remembered_is_what_held_at_first_and_who_was_on_the_way(lab) -> None:
+    run = Run(lab.on("apple_0", "table_0"), NESTED)
+    kept = run.judge.latches()["criteria"]
+    assert kept == {
+        "at_start": [["INSIDE", "apple_0", "bowl_0"]],
+        "passed": [["apple_0", "bowl_0", "cabinet_0"]],
+        "first_step": None,
+    }
+    lab.inside("bowl_0", "cabinet_0").inside("apple_0", "cabinet_0")
+    done = run.then()
+    assert run.judge.latches()["criteria"]["first_step"] == lab.step
+    lab.on("bowl_0", "table_1")
+    run.then()
+    lab.inside("bowl_0", "cabinet_0")
+    assert run.then().criteria.first_step == done.criteria.first_step
+    again = Run(lab, NESTED, run.judge.latches())
+    assert again.judge.progress.criteria == run.judge.progress.criteria
+    names = run.judge._criteria.names
+    assert [names(name) for name in ("apple_0", "bowl_0", "agent_0", "cup_0")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+
+
+def test_what_came_too_early_is_told_with_all_that_it_should_have_come_before(lab) -> None:
+    criteria = Criteria(
+        variables={"A": ("apple_0",), "B": ("apple_1",), "C": ("cabinet_0",)},
+        intermediate=(("CLOSE", ROBOT, "A"), ("CLOSE", ROBOT, "B")),
+        success=(("INSIDE", "A", "C"), ("INSIDE", "B", "C")),
+    )
+    run = Run(lab, criteria)
+    lab.inside("apple_0", "cabinet_0").inside("apple_1", "cabinet_0")
+    now = run.then()
+    assert now.explanation == (
+        "At no time agent_0 was close to apple_0 and agent_0 was close to apple_1 before "
+        "apple_0 was inside cabinet_0 or apple_1 was inside cabinet_0."
+    )
+    assert (now.percent_complete, now.criteria.share) == (2 / 3, 2 / 3)
+    near = Criteria(
+        variables={"A": ("apple_0",), "T": ("table_1",)},
+        intermediate=(("CLOSE", ROBOT, "T"),),
+        success=(("CLOSE", ROBOT, "A"),),
+    )
+    assert Run(lab, near).judge.progress.explanation == (
+        "At the end agent_0 is not close to apple_0. At no time agent_0 was close to table_1."
+    )
 
 
 # Against a slow one that keeps all states

@@ -168,6 +168,21 @@ def test_a_restored_tracker_goes_on_as_if_it_had_seen_it_all() -> None:
     assert other.served(0, 1, watches(T1, T1, T0)) == {T0, T1}
 
 
+def test_a_restored_tracker_knows_which_of_several_gates_was_shut() -> None:
+    gates = [gate([2], [0], "while_satisfied"), gate([2], [0, 1], "while_satisfied")]
+    of = evaluation(CUP, PLATE, BOOK, dependencies=gates)
+    tracker, other = Tracker(of), Tracker(of)
+    assert tracker.effective == [False] * 3
+    tracker.advance(0, watches(T0, False, T0))
+    other.restore(tracker.latches())
+    assert other.shut_gate(2) == (of.dependencies[1], (1,))
+    (shut,) = [s for s in tracker.latches()["shut"] if s]
+    assert shut == [1, 1]
+    tracker.advance(1, watches(False, T1, T0))
+    other.restore(tracker.latches())
+    assert other.shut_gate(2) == (of.dependencies[0], (0,))
+
+
 def test_what_must_hold_at_the_end_is_served_by_what_serves_it_then() -> None:
     of = evaluation(CUP, PLATE, terminal=[0], constraints=[tie("Same")])
     tracker = Tracker(of)
@@ -358,6 +373,8 @@ SAID = [
     (PropositionStatus(Reason.OUT_OF_ORDER, (2,)), f"{THIS} was done before {FORK}."),
     (PropositionStatus(Reason.NOT_TERMINAL, (1,), WHILE),
      f"{THIS} was achieved, but at the end not while {PAN}."),
+    (PropositionStatus(Reason.NOT_TERMINAL, (1,), gated("after_satisfied")),
+     f"{THIS} was achieved, but at the end not after {PAN}."),
     (PropositionStatus(Reason.NOT_TERMINAL),
      f"{THIS} was achieved but no longer held at the end."),
     (PropositionStatus(Reason.NOT_ALWAYS), f"{THIS} did not hold all the time."),
