@@ -466,6 +466,9 @@ def test_whoever_comes_takes_the_place_of_those_that_fell_silent_long_before() -
     needed.receive(Heartbeat("c", 1), 12.0)
     needed.receive(Heartbeat("c", 2, leaving=True), 12.1)
     assert needed.alone_s(20.0) == 10.0, "the motion depends on it"
+    parting = heard(a=10.0)
+    parting.receive(Heartbeat("c", 1, leaving=True), 12.0)
+    assert parting.alone_s(20.0) == 10.0, "who leaves takes no place"
     gone = heard(a=10.0)
     gone.receive(Heartbeat("c", 1), 11.5)
     gone.receive(Heartbeat("c", 2, leaving=True), 11.6)
@@ -513,7 +516,7 @@ def test_of_too_many_the_one_heard_first_is_forgotten_unless_it_is_needed() -> N
     attendance = heard(first=0.0)
     attendance.begin(0.0)
     for number in range(MAX_EXECUTIVES):
-        attendance.receive(Heartbeat(f"e{number}", 1), 1.0 + number)
-    assert attendance.receive(Heartbeat("e0", 1), 99.0), "it was forgotten"
-    assert not attendance.receive(Heartbeat("e5", 1), 99.0)
+        attendance.receive(Heartbeat(f"e{99 - number}", 1), 1.0 + number)
+    assert not attendance.receive(Heartbeat("e98", 1), 99.0)
+    assert attendance.receive(Heartbeat("e99", 1), 99.0), "it was forgotten"
     assert not attendance.receive(Heartbeat("first", 1), 99.0)
