@@ -28,12 +28,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 SHARE = 0.9
 JUDGE, SAFETY = "planner/evaluation", "sim_bridge/safety"
-# Each module with the tests that belong to it, by their names without `test_`.
+# Each module with the tests that belong to it, without `test_`; a folder is named where it differs.
 TESTS: Mapping[str, Sequence[str]] = {
     f"{JUDGE}/statistics.py": ("statistics",),
     f"{JUDGE}/predicates.py": (
         "predicates", "openness", "perceived", "nested_things",
         "things_as_receptacles", "criteria", "constraints", "worked_examples",
+        "sim_bridge/graph/judged",
     ),
     f"{JUDGE}/constraints.py": ("tracker", "constraints", "worked_examples", "throughout"),
     f"{JUDGE}/progress.py": ("progress", "as_understood"),
@@ -128,10 +129,15 @@ def status(code: int) -> str:
     return {"killed": "killed", "segfault": "killed", "timeout": "hangs"}.get(word, "lives")
 
 
+def test_file(module: str, name: str) -> Path:
+    """A test of `TESTS`, in the checkout."""
+    folder, _, last = name.rpartition("/")
+    return Path("test", folder or Path(module).parent, f"test_{last}.py")
+
+
 def settings(module: str) -> str:
     """What mutmut reads of the copy's pyproject.toml."""
-    folder = Path("test", *Path(module).parts[:-1])
-    tests = [str(folder / f"test_{name}.py") for name in TESTS[module]]
+    tests = [str(test_file(module, name)) for name in TESTS[module]]
     # What goes through all shipped houses takes long and tells no more.
     options = ["-m", "not slow", "-k", "not shipped", "--hypothesis-seed=0"]
     options += ["-p", "no:cacheprovider", "-p", "no:xdist"]

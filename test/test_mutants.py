@@ -15,10 +15,9 @@ ROOT = Path(__file__).parents[1]
 
 @pytest.mark.parametrize("module", mutants.TESTS)
 def test_each_module_and_each_of_its_tests_is_there(module: str) -> None:
-    path = Path(module)
-    assert (ROOT / path).is_file()
+    assert (ROOT / module).is_file()
     for name in mutants.TESTS[module]:
-        assert (ROOT / "test" / path.parent / f"test_{name}.py").is_file()
+        assert (ROOT / mutants.test_file(module, name)).is_file()
 
 
 def test_a_mutant_is_killed_by_a_failure_or_by_no_end_and_by_nothing_else() -> None:

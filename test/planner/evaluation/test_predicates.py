@@ -7,7 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from planner.evaluation.language import read_evaluation
 from planner.evaluation.predicates import (
+    Watch,
     edge_in_room,
     edge_inside,
     edge_on,
@@ -280,6 +282,57 @@ def test_of_what_is_not_there_nothing_is_true(make_lab) -> None:
     assert stands_open(found, "cup_0") is None
 
 
+def test_two_are_a_cluster_as_far_apart_as_is_asked(make_lab) -> None:
+    lab = make_lab(["cup_0", "cup_1"]).at("cup_0", 1, 5)
+    pair = ["cup_0", "cup_1"]
+    assert is_clustered(scene(lab.at("cup_1", 1.6, 5)), pair)
+    assert not is_clustered(scene(lab), pair, 0.4)
+    assert not is_clustered(scene(lab.at("cup_1", 1.7, 5)), pair)
+    assert is_clustered(scene(lab), pair, 0.7)
+    assert not is_clustered(scene(lab), ["cup_0"])
+    assert not is_clustered(scene(lab), [])
+
+
+def test_a_quarter_of_the_key_points_is_three_of_nine(make_lab) -> None:
+    """Of a box across the wall at x = 10, four corners and the centre may be on one side."""
+    lab = make_lab(["box_0"]).size("box_0", (1.0, 1.0, 1.0))
+    for x, kitchen, living in ((9.4, True, False), (9.9, True, True), (10.1, True, True)):
+        found = scene(lab.at("box_0", x, 5))
+        assert is_in_room(found, "box_0", "kitchen_0") is kitchen
+        assert is_in_room(found, "box_0", "living_room_0") is living
+    # Only two corners, and the other two are above the rooms.
+    assert not is_in_room(scene(lab), "box_0", "closet_0")
+    assert not is_in_room(scene(lab), "box_0", "room_9")
+
+
+@pytest.mark.parametrize(
+    ("size", "at", "inside"),
+    [
+        ((0.6, 0.6, 0.6), (0.3, 0.0, 0.3), True),
+        ((0.6, 0.6, 0.6), (-0.3, 0.3, 0.6), True),
+        ((0.6, 0.6, 0.6), (0.0, -0.3, 0.0), True),
+        ((0.6, 0.6, 0.6), (0.32, 0.0, 0.3), False),
+        ((0.6, 0.6, 0.6), (-0.32, 0.0, 0.3), False),
+        ((0.6, 0.6, 0.6), (0.0, 0.0, 0.62), False),
+        # Of three metres to each side, no two opposing walls are within a metre of the middle.
+        ((3.0, 3.0, 3.0), (0.0, 0.0, 1.5), False),
+        ((2.0, 3.0, 3.0), (0.0, 0.0, 1.5), True),
+        ((2.1, 3.0, 3.0), (0.0, 0.0, 1.5), False),
+        ((1.6, 3.0, 3.0), (0.3, 0.0, 1.5), False),
+        ((1.6, 3.0, 3.0), (-0.3, 0.0, 1.5), False),
+        ((1.6, 3.0, 3.0), (0.2, 0.0, 1.5), True),
+        ((3.0, 3.0, 0.4), (1.4, 0.0, 0.2), True),
+    ],
+)
+def test_furniture_that_was_only_seen_is_hollow_between_near_walls(
+    make_lab, size, at, inside
+) -> None:
+    lab = make_lab(["cup_0"]).at("cup_0", 5 + at[0], 5 + at[1], at[2] - 0.05)
+    seen = replace(lab.entities["table_0"], name="chest_9", size_m=size, pose=Pose((5, 5, 0)))
+    found = Scene(lab.house, {**lab.entities, "chest_9": seen})
+    assert is_inside(found, "cup_0", "chest_9") is inside
+
+
 # Worlds of edges
 
 
@@ -407,3 +460,81 @@ def test_in_a_thing_is_also_what_has_its_middle_in_its_box(make_lab) -> None:
     assert true(lab, "ON", "ball_0", "crate_0")
     assert not true(lab, "INSIDE", "ball_0", "agent_0")
     assert not true(lab, "ON", "ball_0", "agent_0")
+
+
+# Witnesses
+
+
+def watch(lab, name: str, **args: object) -> tuple[Watch, Scene]:
+    document = {"propositions": [{"function_name": name, "args": args}]}
+    found = scene(lab)
+    return Watch(read_evaluation(document, "one").propositions[0], found), found
+
+
+def test_a_clusters_witnesses_are_one_of_each_list_that_stand_together(make_lab) -> None:
+    lab = make_lab(["cup_0", "cup_1", "plate_0", "pan_0"])
+    lab.at("cup_0", 1, 5).at("plate_0", 1.3, 5).at("cup_1", 5, 5).at("pan_0", 1.3, 5.3)
+    lists = [["cup_0", "cup_1"], ["plate_0", "pan_0"]]
+    seen, found = watch(lab, "is_clustered", entities=lists)
+    assert seen.holds
+    assert seen.values == ({"cup_0"}, {"plate_0", "pan_0"})
+    assert seen.names == {"cup_0", "cup_1", "plate_0", "pan_0"}
+    found.update([replace(lab.entities["cup_0"], pose=Pose.planar(8, 5))], [])
+    assert seen.refresh(found, {"cup_0"}) is True
+    assert (seen.holds, seen.values) == (False, (frozenset(), frozenset()))
+    assert seen.refresh(found, {"cup_0"}) is False
+    three, _ = watch(lab, "is_clustered", entities=[["cup_0"], ["plate_0"], ["cup_1"]])
+    assert not three.holds
+    same, _ = watch(lab, "is_clustered", entities=[["cup_0", "plate_0"], ["plate_0", "cup_0"]])
+    assert same.values == ({"cup_0", "plate_0"}, {"cup_0", "plate_0"})
+    alone, _ = watch(lab, "is_clustered", entities=[["cup_1"], ["cup_1", "plate_0"]])
+    assert not alone.holds, "nothing is a cluster by itself"
+
+
+def test_witnesses_are_counted_by_the_first_list_or_for_one_of_the_second(make_lab) -> None:
+    lab = make_lab(["cup_0", "cup_1", "cup_2"])
+    lab.on("cup_0", "table_0").on("cup_1", "table_0", dx=0.3).on("cup_2", "table_1")
+    cups, tables = ["cup_0", "cup_1", "cup_2"], ["table_0", "table_1"]
+    for number, any_one, one_alone in ((2, True, True), (3, True, False)):
+        args = {"objects": cups, "receptacles": tables, "number": number}
+        loose, _ = watch(lab, "is_on_top", **args)
+        assert loose.holds is any_one
+        assert loose.values == (set(cups), set(tables))
+        assert loose.serving == set(cups)
+        strict, _ = watch(lab, "is_on_top", is_same_b=True, **args)
+        assert strict.holds is one_alone
+        kept = ({"cup_0", "cup_1"}, {"table_0"}) if one_alone else (set(), set())
+        assert strict.values == kept
+        assert strict.serving == set(cups)
+    rows, found = watch(lab, "is_on_top", objects=cups, receptacles=tables)
+    assert rows.rows == {"cup_0": {"table_0"}, "cup_1": {"table_0"}, "cup_2": {"table_1"}}
+    found.update([replace(lab.entities["cup_2"], pose=Pose.planar(8, 5))], [])
+    assert rows.refresh(found, {"agent_0"}) is False, "nothing that it names has changed"
+    assert rows.rows["cup_2"] == {"table_1"}
+    assert rows.refresh(found, {"cup_2"}) is True
+    assert rows.rows["cup_2"] == frozenset()
+
+
+def test_each_predicate_is_asked_of_each_pair(make_lab) -> None:
+    lab = make_lab(["cup_0", "toy_0"], ("cleanable",)).inside("toy_0", "toy_box_0")
+    lab.at("cup_0", 1, 5).set("cup_0", "clean")
+    for name, args, row in (
+        ("is_inside", {"objects": ["toy_0"], "receptacles": ["toy_box_0", "cabinet_0"]},
+         {"toy_0": {"toy_box_0"}}),
+        ("is_in_room", {"objects": ["cup_0"], "rooms": ["kitchen_0", "closet_0"]},
+         {"cup_0": {"kitchen_0"}}),
+        ("is_on_floor", {"objects": ["cup_0", "toy_0"]}, {"cup_0": {""}, "toy_0": set()}),
+        ("is_clean", {"objects": ["cup_0", "toy_0"]}, {"cup_0": {""}, "toy_0": set()}),
+        ("is_dirty", {"objects": ["cup_0", "toy_0"]}, {"cup_0": set(), "toy_0": {""}}),
+        ("is_next_to", {"entities_a": ["cup_0"], "entities_b": ["toy_0", "agent_0"]},
+         {"cup_0": set()}),
+    ):  # fmt: skip
+        seen, _ = watch(lab, name, **args)
+        assert seen.rows == row, name
+        second = 1 if "rooms" in args or "receptacles" in args or "entities_b" in args else 0
+        assert len(seen.values) == 1 + second, name
+    # What it is in moves: the second list has changed.
+    seen, found = watch(lab, "is_next_to", entities_a=["cup_0"], entities_b=["toy_0"])
+    found.update([replace(lab.entities["toy_0"], pose=Pose.planar(1.3, 5))], [])
+    assert seen.refresh(found, {"toy_0"}) is True
+    assert seen.holds

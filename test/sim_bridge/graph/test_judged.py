@@ -149,3 +149,36 @@ def test_in_a_house_things_are_in_the_hollow_or_on_the_top_of_others(
             assert act(world, "agent_0", Action(put, name, big.name)) is None
         state = world.snapshot()
         assert holds(Scene(small_house, state.entities), state, asked, name, big.name)
+
+
+def test_relations_of_furniture_rooms_and_things_are_edges(tmp_path: Path) -> None:
+    graph = kitchen.graph()
+    graph["nodes"].append(kitchen.node(17, "microwave", properties=["CONTAINERS", "CAN_OPEN"]))
+    graph["edges"] += [
+        kitchen.edge(17, "ON", kitchen.TABLE),
+        kitchen.edge(17, "INSIDE", kitchen.KITCHEN),
+    ]
+    state = kitchen.world(tmp_path, graph).snapshot()
+    scene = Scene(load_house(kitchen.written(tmp_path, graph)), state.entities)
+    for relation, one, other, expected in (
+        ("ON", "microwave_17", "kitchentable_11", True),
+        ("INSIDE", "microwave_17", "kitchentable_11", False),
+        ("ON", "kitchentable_11", "microwave_17", False),
+        ("ON", "kitchentable_11", "kitchen_1", True),
+        ("ON", "microwave_17", "kitchen_1", False),
+        ("INSIDE", "microwave_17", "kitchen_1", True),
+        ("INSIDE", "microwave_17", "livingroom_2", False),
+        ("INSIDE", "apple_13", "kitchen_1", True),
+        ("INSIDE", "apple_13", "livingroom_2", False),
+        ("INSIDE", "agent_0", "livingroom_2", True),
+        ("INSIDE", "agent_0", "kitchen_1", False),
+        ("INSIDE", "apple_13", "bowl_12", True),
+        ("ON", "apple_13", "bowl_12", False),
+        ("ON", "bowl_12", "kitchentable_11", True),
+        ("INSIDE", "bowl_12", "kitchentable_11", True),
+        ("INSIDE", "pear_14", "fridge_10", True),
+        ("ON", "pear_14", "fridge_10", False),
+        ("FACING", "kitchentable_11", "fridge_10", True),
+        ("FACING", "tablelamp_15", "fridge_10", False),
+    ):
+        assert holds(scene, state, relation, one, other) is expected, (relation, one, other)
