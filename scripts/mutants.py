@@ -46,7 +46,7 @@ TESTS: Mapping[str, Sequence[str]] = {
     f"{SAFETY}/guard.py": ("guard", "gate", "attendance"),
     f"{SAFETY}/verdicts.py": ("verdicts", "gate", "attendance", "approvals"),
     f"{SAFETY}/gate.py": ("receipts", "gate", "guard", "attendance", "approvals"),
-    f"{SAFETY}/attendance.py": ("attendance",),
+    f"{SAFETY}/approvals.py": ("attendance", "approvals"),
 }  # fmt: skip
 COPIED = ("planner", "papers", "sim_bridge", "test", "config", "msgs", "README.md")
 

@@ -36,7 +36,7 @@ from planner.world.primitive import (
 )
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind
-from sim_bridge.safety.attendance import Heartbeat
+from sim_bridge.safety.approvals import Heartbeat
 from sim_bridge.safety.guard import Concern, Severity
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import Rule, SafetyOptions
