@@ -17,10 +17,12 @@ EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "household_parts"
 
 # What a dialogue offers a robot, and the grammar of its turn.
 OFFERED = """
-from papers.partnr.prompts import offered, tool_lines
+import sys
+from importlib import import_module
 from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
-verbs = offered(None, with_tools=False)
-print(tool_lines(verbs, False))
+prompts = import_module(f"{sys.argv[1]}.partnr.prompts")
+verbs = prompts.offered(None, with_tools=False)
+print(prompts.tool_lines(verbs, False))
 words = Words(("cup_0",), ("fridge_0",), ())
 print(turn_grammar(words, {"agent_0": Ability(verbs)}, TurnForm.THOUGHT).text)
 """
@@ -194,7 +196,11 @@ def test_a_model_is_told_of_its_skill_and_calls_it(
     assert "PutAway[juice_carton_0, fridge_0]" in done.stdout
     assert "percent_complete: 1.00" in done.stdout
     shown = subprocess.run(
-        [sys.executable, "-c", OFFERED], env=installed, capture_output=True, text=True, check=True
+        [sys.executable, "-c", OFFERED, "papers"],
+        env=installed,
+        capture_output=True,
+        text=True,
+        check=True,
     ).stdout
     assert "- PutAway: fetches an object and puts it into furniture" in shown
     assert 'putaway ::= "PutAway[" object "," ws furniture "]"' in shown
