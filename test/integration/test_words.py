@@ -59,7 +59,7 @@ class Person:
         return InstructionCode(result.code), result.text, asked
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def person(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Person]:
     # A house of one's own, which the evaluator is not told of.
     home = tmp_path_factory.mktemp("home") / "my_home.json"
