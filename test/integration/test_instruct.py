@@ -255,5 +255,6 @@ def test_a_simulated_person_answers_from_the_evaluators_progress(
     one.read()
     (answer,) = (event for event in one.events if event["kind"] == "answer")
     assert answer["answer"] == (
-        'The subtask "make the lamp powered off" failed: the lamp should be powered off.'
+        'The subtask "make the floor lamp powered off" failed: '
+        "the floor lamp should be powered off."
     )

@@ -295,7 +295,12 @@ def test_a_worker_that_is_killed_costs_one_episode(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_pool_whose_model_cannot_be_used_says_so(tmp_path: Path) -> None:
     settings = BASELINE.model_copy(
-        update={"planner": "react", "model": "nobody", "model_url": "nonsense"}
+        update={
+            "planner": "react",
+            "model": "nobody",
+            "model_url": "nonsense",
+            "memory": MemoryKind.RAYS,
+        }
     )
     with pytest.raises(PlannerError, match="nonsense"):
         _ran(tmp_path / "run", settings, ProcessPool(settings, 2), 2)
