@@ -134,6 +134,7 @@ class RosInputs:
         # Number of the newest graph, and whether a memory began anew before its world was told of.
         self._sequence = -1
         self._began_early = False
+        self._knows_world = False
         self.log = DeltaLog()
 
     # Inputs
@@ -164,11 +165,16 @@ class RosInputs:
     def begin_world(self, loaded_s: float) -> None:
         """A world was loaded: what was believed of one before it tells nothing.
 
+        The first news tells a node that starts late of the world that runs, and may come after
+        the memory's graph of it.
+
         Args:
             loaded_s: when, on the world's clock, which begins anew.
         """
-        if self.belief.stamp_s > loaded_s + _OLDEST_S and not self._began_early:
+        is_old = self.belief.stamp_s > loaded_s + _OLDEST_S and not self._began_early
+        if self._knows_world and is_old:
             self._past_s = self.belief.stamp_s
+        self._knows_world = True
         self._began_early = False
 
     def settle(self, agent: str, stamp_s: float) -> None:

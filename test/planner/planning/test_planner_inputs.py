@@ -42,6 +42,7 @@ def inputs(small_house: House) -> RosInputs:
 
 
 def test_what_was_believed_of_the_world_before_is_not_acted_on(inputs: RosInputs) -> None:
+    inputs.begin_world(0.0)
     inputs.set_graph(graph(190))
     assert inputs.ready
     inputs.begin_world(0.0)
@@ -53,6 +54,7 @@ def test_what_was_believed_of_the_world_before_is_not_acted_on(inputs: RosInputs
 
 
 def test_a_memory_that_was_faster_than_the_news_of_its_world_is_believed(inputs: RosInputs) -> None:
+    inputs.begin_world(0.0)
     inputs.set_graph(graph(190))
     inputs.set_graph(graph(1))
     inputs.begin_world(0.0)
@@ -63,6 +65,7 @@ def test_a_memory_that_was_faster_than_the_news_of_its_world_is_believed(inputs:
 def test_a_memory_that_begins_anew_with_the_time_of_before_is_believed(
     inputs: RosInputs, is_early: bool
 ) -> None:
+    inputs.begin_world(0.0)
     inputs.set_graph(graph(14, sequence=9))
     for news in (False, True) if is_early else (True, False):
         if news:
@@ -78,4 +81,12 @@ def test_a_memory_that_begins_anew_with_the_time_of_before_is_believed(
 def test_the_first_news_of_a_world_that_has_run_for_long_changes_nothing(inputs: RosInputs) -> None:
     inputs.begin_world(0.0)
     inputs.set_graph(graph(3600))
+    assert inputs.ready
+
+
+def test_the_first_news_may_come_after_the_graph_of_a_world_that_has_run_for_long(
+    inputs: RosInputs,
+) -> None:
+    inputs.set_graph(graph(3600))
+    inputs.begin_world(0.0)
     assert inputs.ready
