@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from types import MappingProxyType
 
 from planner.language.goal_form import Description, NounPhrase
 from planner.language.lexicon import GENERIC_KINDS
@@ -155,9 +156,17 @@ def natural(name: str) -> tuple[str, int, str]:
     return (head, int(number), name) if number.isdecimal() else (name, -1, name)
 
 
-def scene_of_belief(belief: Belief, layout: House) -> Scene:
-    """What a robot believes."""
-    return Scene({name: _believed(node, layout) for name, node in belief.nodes.items()})
+def scene_of_belief(
+    belief: Belief, layout: House, guesses: Mapping[str, str] = MappingProxyType({})
+) -> Scene:
+    """What a robot believes; `guesses` are names with the class that it acts on instead."""
+    things = {name: _believed(node, layout) for name, node in belief.nodes.items()}
+    for name in guesses.keys() & things.keys():
+        guessed = default_catalogue().objects[guesses[name]]
+        things[name] = replace(
+            things[name], class_name=guessed.name, affordances=guessed.affordances
+        )
+    return Scene(things)
 
 
 def scene_of_state(state: WorldState, house: House) -> Scene:

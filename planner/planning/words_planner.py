@@ -406,7 +406,8 @@ class Words:
         """The grounding by what is known now."""
         if self._grounding is None or self._sequence != context.belief.sequence:
             self._sequence = context.belief.sequence
-            self._grounding = binder.update(scene_of_belief(context.belief, context.layout))
+            scene = scene_of_belief(context.belief, context.layout, self._expert.guesses)
+            self._grounding = binder.update(scene)
         return self._grounding
 
     async def _work(self, context: Context, binder: Binder, meaning: Meaning) -> Decision:
@@ -417,7 +418,11 @@ class Words:
             if idle and not context.running:
                 return Decision(dict.fromkeys(context.idle, DONE))
             self._pursue(context, grounding, meaning)
+            guesses = len(self._expert.guesses)
             decision = await self._expert.decide(context)
+            if len(self._expert.guesses) > guesses:
+                self._grounding = None
+                continue
             if not self._give_up_search(grounding, binder):
                 return decision
 

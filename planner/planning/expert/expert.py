@@ -152,6 +152,7 @@ class Expert:
         self._likelihood: Likelihood | None = None
         self._wanted: Mapping[str, Sought] = {}
         self._not_found: set[str] = set()
+        self._guesses: dict[str, str] = {}
         self._remarks: list[str] = []
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
@@ -182,6 +183,11 @@ class Expert:
     def not_found(self) -> frozenset[str]:
         """Names that were wanted and that are at none of the places to look at."""
         return frozenset(self._not_found)
+
+    @property
+    def guesses(self) -> Mapping[str, str]:
+        """Things that the memory takes for others, with the wanted class that they stand for."""
+        return self._guesses
 
     def trust(self, done: Set[int]) -> None:
         """Takes propositions of the goal for done, by index, instead of those told before."""
@@ -325,6 +331,20 @@ class Expert:
             progress.goal = in_memory_names(self._goal, self._stand_ins.given)
         return bool(served)
 
+    def _guess(
+        self, wanted: Iterable[str], names: Set[str], facts: Facts, likelihood: Likelihood
+    ) -> bool:
+        """As `_take_second_guesses`, for what is wanted beside the goal, which is bound anew."""
+        for name in wanted:
+            left = Search(facts, self._notes, [name], likelihood, self._wanted).left
+            node = to_take(facts, self._notes, name, names | self._guesses.keys(), left)
+            if node is not None:
+                self._guesses[node.name] = name.rpartition("_")[0]
+                words = sought_words([name], self._wanted)
+                self._remarks.append(f"take {node.name} for {words}: most likely it is that")
+                return True
+        return False
+
     def _take_stock(
         self, progress: Progress, facts: Facts, distance: Distances
     ) -> tuple[Subgoal, ...]:
@@ -364,6 +384,8 @@ class Expert:
         work = JobMaker(subgoals, progress, facts, self._notes, distance, able).make()
         if self._take_second_guesses(work.missing, progress, facts, likelihood):
             return None
+        if self._guess(wanted, set(progress.goal.names), facts, likelihood):
+            return Decision()
         if not work.jobs and not work.missing:
             work = Work(self._clear_away(progress, facts, distance), [], work.stuck)
         if wanted:

@@ -44,6 +44,25 @@ def test_does_what_the_words_say_also_with_things_that_must_be_found(
     assert end(outcome) == "done: put the book and the apple on the couch"
 
 
+def test_what_is_taken_for_something_else_is_brought_when_nothing_else_may_be_meant(
+    toy_world: Make,
+) -> None:
+    things = {"plate_0": (ON, "table_1"), "plate_1": (ON, "table_1"), "tablet_0": (ON, "table_1")}
+    world = toy_world(things=things)
+    world.taken_for["plate_1"] = ("folder", (("plate", 0.9),))
+    outcome = follow(world, "Put two plates on the couch.")
+    assert outcome.done
+    assert {name for name, spot in world.things.items() if spot == (ON, "couch_0")} == {
+        "plate_0",
+        "plate_1",
+    }
+    thoughts = "; ".join(decision.thought for decision in outcome.decisions)
+    assert "take plate_1 for 2 plates: most likely it is that" in thoughts
+    world = toy_world(things=things)
+    world.taken_for["plate_1"] = ("folder", (("book", 0.9),))
+    assert "There are only 1 of 2 plates." in end(follow(world, "Put two plates on the couch."))
+
+
 def test_all_are_those_in_every_room_and_where_such_things_are_kept(toy_world: Make) -> None:
     things = {f"cup_{n}": (ON, f"table_{n % 2}") for n in range(4)}
     world = toy_world("cup_3", things=things | {"cup_3": (WITHIN, "cabinet_0")})
