@@ -13,6 +13,10 @@ import pytest
 ROOT = Path(__file__).parents[1]
 DOTTED = re.compile(r"(?<![\w/.-])((?:planner|sim_bridge)(?:\.[a-z_]\w*)+)(?::(\w+))?")
 FILE = re.compile(r"(?<![\w/.-])((?:planner|sim_bridge|test|config|scripts)/[\w/]+\.py)(?!\w)")
+# A file by its name alone, as pages of one folder's files do.
+BARE = re.compile(r"`([a-z][a-z0-9_]*\.py)`")
+# Pages that name files of others beside ours.
+OTHERS = {"docs/spot.md"}
 READ = {".py", ".md", ".toml", ".yaml", ".yml", ".js", ".ts", ".sh", ".xml", ""}
 # Made where it is built.
 BUILT = "sim_bridge.embedded._compiled"
@@ -86,6 +90,20 @@ def test_every_name_of_ours_that_is_mentioned_exists() -> None:
                 wrong.append(f"{name}: {found[0]}: no such file")
     assert wrong == []
     assert count > 4000
+
+
+def test_every_file_that_a_page_names_alone_exists() -> None:
+    names = tracked()
+    files = {Path(name).name for name in names if name.endswith(".py")}
+    pages = [name for name in names if name.endswith(".md")]
+    alone = {
+        (page, found)
+        for page in pages
+        if page not in OTHERS | {"CHANGELOG.md"}
+        for found in BARE.findall((ROOT / page).read_text(encoding="utf-8"))
+    }
+    assert sorted((page, file) for page, file in alone if file not in files) == []
+    assert len(alone) > 50
 
 
 @pytest.mark.parametrize(
