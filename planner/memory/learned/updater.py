@@ -181,7 +181,9 @@ class LearnedUpdater:
         used = {id(detection) for _, detection in pairs}
         free = [d for d in seen if id(d) not in used]
         matched = {e.entity_id for e, _ in pairs}
-        gone, free = self._contradicted(things, matched, free, frame.pose)
+        gone, known, free = self._contradicted(things, matched, free, frame.pose)
+        operations += [self._followed(e, d, openness, numbers) for e, d in known]
+        matched |= {e.entity_id for e, _ in known}
         twice = seen_twice(things, matched, lambda e: self._records[e.entity_id].handled)
         stay = [e for e in things if e not in gone and e not in twice]
         added = self._new(self._believed(free, frame.pose, observation.stamp_s), stay)
@@ -281,9 +283,10 @@ class LearnedUpdater:
 
     def _contradicted(
         self, things: Sequence[Entity], matched: set[int], free: list[Detection], pose: Pose
-    ) -> tuple[list[Entity], list[Detection]]:
-        """Things that look like another class by all looks, and the detections left over."""
+    ) -> tuple[list[Entity], list[tuple[Entity, Detection]], list[Detection]]:
+        """Things that look like another class by all looks, those that stay, and what is left."""
         gone: list[Entity] = []
+        known: list[tuple[Entity, Detection]] = []
         left: list[Detection] = []
         for detection in free:
             reach = self._half_width(detection.class_name)
@@ -295,12 +298,15 @@ class LearnedUpdater:
             if entity.entity_id in matched or not self._detector.knows(entity.class_name):
                 continue
             record = self._note(entity, detection, pose)
-            if record.evidence.margin_over(entity.class_name) >= self._options.replace_margin:
+            if record.handled:
+                # Whoever put it there knows it by its name, whatever it looks like.
+                known.append((entity, detection))
+            elif record.evidence.margin_over(entity.class_name) >= self._options.replace_margin:
                 gone.append(entity)
                 self._candidates.append(
                     _taken_for_another(entity, record, detection, self._options)
                 )
-        return gone, left
+        return gone, known, left
 
     def _half_width(self, class_name: str) -> float:
         return max(0.08, 0.5 * sorted(self._objects[class_name].size_m)[1])

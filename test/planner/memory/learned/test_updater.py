@@ -268,6 +268,20 @@ def test_what_was_taken_for_another_is_replaced_in_one_change_by_a_nearer_look(
     assert robot.memory.sequence == mark_reported + 1
 
 
+def test_what_was_put_down_keeps_its_name_whatever_it_looks_like(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("plate", robot.top()))
+    (plate,) = robot.things
+    place = SkillCall(SkillName.PLACE, (plate.name, "on", robot.table.name, None, None))
+    done = dataclasses.replace(SkillResult.success(), position_m=robot.top())
+    robot.memory.note_result("agent_0", place, done, robot.stamp_s)
+    for _ in range(12):
+        robot.see(("bowl", robot.top()))
+    assert [e.name for e in robot.things] == [plate.name]
+    assert robot.things[0].maybe[0][0] == "bowl"
+
+
 def test_what_a_hand_holds_is_not_seen_as_another_thing(house: House) -> None:
     robot = Robot(house)
     for _ in range(4):
