@@ -104,10 +104,10 @@ test-core: ## opt-in: a copy without papers, Spot and Habitat is built and teste
 	  python3 scripts/core_copy.py "$$folder/core" && \
 	  $(TIMED) 'the core alone' $(MAKE) --no-print-directory -C "$$folder/core" test demo
 
-demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) $(if $(filter smollm2 gguf:%,$(MODEL)),smollm) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MODEL=... MODEL_URL=...
+demo: $(if $(filter ros,$(BACKEND)),robot-interfaces,setup) $(if $(filter smollm2 gguf:%,$(MODEL)),smollm) ## a robot at work: make demo TASK=NAME ANSWER=... AGENTS=1 CONSOLE=1 BACKEND=... PLANNER=... MEMORY=... MODEL=... MODEL_URL=...
 	@$(BIN)/planner demo $(if $(value TASK),--task="$$DEMO_TASK") \
 	  $(if $(AGENTS),--agents $(AGENTS)) $(if $(CONSOLE),--console) $(if $(BACKEND),--backend $(BACKEND)) \
-	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(HOUSE),--house $(HOUSE)) \
+	  $(if $(PLANNER),--planner $(PLANNER)) $(if $(MEMORY),--memory $(MEMORY)) $(if $(HOUSE),--house $(HOUSE)) \
 	  $(if $(value ANSWER),--answer="$$DEMO_ANSWER") \
 	  $(if $(MODEL),--model $(MODEL)) $(if $(MODEL_URL),--model-url $(MODEL_URL)) $(ARGS)
 

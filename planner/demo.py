@@ -20,6 +20,8 @@ from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
 from planner.command_line import add_deadline_flag, add_model_flags
 from planner.demo_log import story_writer
+from planner.memory.part import UPDATERS
+from planner.planning.part import PLANNERS
 from planner.replay.judging import check_bag
 from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.up import require_files, run_nodes
@@ -96,7 +98,12 @@ TYPING_WAIT_S = 300.0
 # Prefixes of `planner.narrator.story.verdict_line` and `no_verdict_line`.
 VERDICT = "verdict: "
 NO_VERDICT = "verdict: none"
-_PLANNERS = next(a.choices for a in ARGUMENTS if a.name == "planner")
+_PLANNERS, _MEMORIES = (
+    next(a.choices for a in ARGUMENTS if a.name == name) for name in ("planner", "memory")
+)
+# What knows nothing beforehand but the instruction and the house; before a robot's stand-in the
+# emulated robot is what is shown.
+OF_WORDS, OF_GOALS, OF_PICTURES = "words", "expert", "learned"
 
 
 def is_instruction(task: str) -> bool:
@@ -131,9 +138,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--planner",
-        default="expert",
+        default="",
         choices=[name for name in _PLANNERS if name != "none"],
-        help="planner to use; tour = no task, a walk through a house",
+        help=f"planner to use; default {OF_WORDS}, or {OF_GOALS} with a stand-in of a robot; "
+        "tour = no task, a walk through a house",
+    )
+    parser.add_argument(
+        "--memory",
+        default="",
+        choices=_MEMORIES,
+        help=f"how the memory reads pictures; default {OF_PICTURES}, or as the stand-in needs",
     )
     parser.add_argument(
         "--answer",
@@ -179,6 +193,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def privileges(planner: str, memory: str, *, in_words: bool) -> str:
+    """What planner and memory know that no robot would, for the demo's first line.
+
+    Args:
+        planner: the value of the argument.
+        memory: the same; auto is that of the planner.
+        in_words: whether the task is an instruction without a goal.
+    """
+    part = PLANNERS.get(planner) if planner in PLANNERS.names() else None
+    reads_goal = part is not None and (part.needs.goal or bool(part.reads.goal))
+    name = "privileged" if memory == "auto" else memory
+    sees_truth = name in UPDATERS.names() and UPDATERS.get(name).reads_truth("", {})
+    knows = [f"the planner {planner} reads the task's goal"] if reads_goal and not in_words else []
+    if sees_truth:
+        knows.append(f"the memory {memory} reads the true world")
+    return " and ".join(knows) or f"{planner} with {memory}: words and pictures only"
+
+
 def run(args: argparse.Namespace) -> int:
     """Start the nodes, send the instruction, and wait for the verdict.
 
@@ -197,13 +229,18 @@ def run(args: argparse.Namespace) -> int:
     stand_in = BACKENDS.get(args.backend).stand_in
     default_task = DEFAULT_TASK if stand_in is None else stand_in.task
     task = default_task if task is None else task
-    in_words = args.planner != "tour" and is_instruction(task)
-    name = "tour" if args.planner == "tour" else "instruction" if in_words else task
+    planner = args.planner or (OF_WORDS if stand_in is None else OF_GOALS)
+    memory = args.memory or (OF_PICTURES if stand_in is None else stand_in.memory)
+    if planner == "tour":
+        memory = args.memory or "auto"
+    in_words = planner != "tour" and is_instruction(task)
+    name = "tour" if planner == "tour" else "instruction" if in_words else task
     stamp = time.strftime("%Y%m%d_%H%M%S")
     output = Path(args.output or f"demo_output/{stamp}_{Path(name).stem}").resolve()
     given = {
         "backend": args.backend,
-        "planner": args.planner,
+        "planner": planner,
+        "memory": memory,
         "seed": args.seed,
         "agents": args.agents,
         "record": str(output),
@@ -217,14 +254,14 @@ def run(args: argparse.Namespace) -> int:
     if args.adapter:
         given["adapter"] = args.adapter
     if stand_in is not None:
-        given |= {"agents": "1", "memory": stand_in.memory, "pace": "1"}
+        given |= {"agents": "1", "pace": "1"}
         given["record_exclude"] = f"{UNRECORDED}|{stand_in.unrecorded}"
         given["safety_config"] = str(_without_approvals(output))
     if args.no_pictures:
         given["record_images"] = "none"
     if args.console:
         given["console"] = "true"
-    if args.planner == "tour":
+    if planner == "tour":
         given["house"] = args.house
     elif in_words:
         # A person, too: robots can switch and wash nothing.
@@ -246,7 +283,8 @@ def run(args: argparse.Namespace) -> int:
         specs = tuple(map(_waits_for_typing, specs))
     log = output / LOG_FILE
     speed = f"{arguments.pace:g} times real time" if arguments.paced else "as fast as it goes"
-    print(f"demo: {name}, {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
+    known = privileges(planner, memory, in_words=in_words)
+    print(f"demo: {name}, {known}; {speed} (ARGS=--pace=N changes that); log: {log}", flush=True)
     last_line = LastLine()
     story = partial(_story, log, last_line, typed)
     status = run_nodes(specs, story, stopped_status=EXIT_INTERRUPTED, beside=beside)

@@ -72,7 +72,17 @@ def test_the_bag_says_what_was_said_live(
     episode = write_world(
         tmp_path, small_house, small_episode.model_copy(update={"evaluation": GOAL})
     )
-    words = ["--task", str(episode), "--agents", "2", pace, "-o", str(tmp_path / "run")]
+    words = [
+        "--task",
+        str(episode),
+        "--agents",
+        "2",
+        pace,
+        "--memory",
+        "privileged",
+        "-o",
+        str(tmp_path / "run"),
+    ]
     with busy_processes(busy):
         done = demo(*words, timeout_s=240)
     lines = done.stdout.splitlines()

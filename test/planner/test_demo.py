@@ -73,6 +73,37 @@ def test_an_instruction_is_given_in_a_house(
     assert "note: " not in capsys.readouterr().out
 
 
+def test_by_default_words_and_pictures_are_all_that_is_known(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nodes = started([], monkeypatch, tmp_path)
+    assert nodes["task_planner"].parameters["planner"] == "words"
+    assert nodes["memory"].parameters["updater"] == "learned"
+    assert "demo_dinner, words with learned: words and pictures only;" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--planner", "expert"], "the planner expert reads the task's goal;"),
+        (["--memory", "privileged"], "the memory privileged reads the true world;"),
+        (
+            ["--planner", "expert", "--memory", "auto"],
+            "the planner expert reads the task's goal and the memory auto reads the true world;",
+        ),
+    ],
+)
+def test_what_is_known_beside_words_and_pictures_is_said_in_the_first_line(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    said: str,
+) -> None:
+    started(given, monkeypatch, tmp_path)
+    assert f"demo: demo_dinner, {said}" in capsys.readouterr().out
+
+
 def test_a_slow_model_and_its_adapter(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     model = ["--planner", "react", "--model", "smollm2", "--adapter", "react"]
     nodes = started([WORDS, *model, "--model-deadline", "300"], monkeypatch, tmp_path)
