@@ -170,6 +170,16 @@ _WHITE, _MAX_GAIN = 0.95, 1.5
 _MIN_SHARE = 0.6
 
 
+# Brightest channel of a pixel that shows anything, and the share of pixels that have to.
+_BLACK, _SHOWN_SHARE = 16, 0.01
+
+
+def is_black(rgb: NDArray[np.uint8]) -> bool:
+    """Whether a picture, (h, w, 3), shows nothing, as of a camera that is covered or broken."""
+    some = rgb[::4, ::4].max(axis=2, initial=0)
+    return bool(np.mean(some > _BLACK) < _SHOWN_SHARE)
+
+
 def exposure_gain(rgb: NDArray[np.uint8]) -> float:
     """The factor that makes the brightest of an 8-bit picture white."""
     brightest = float(np.percentile(rgb[::4, ::4].max(axis=2), 99)) / 255

@@ -138,6 +138,10 @@ class UpdaterPart:
         alone = self.needs_truth or (self.truth_instead_of_model and not model)
         return alone or self.adds_truth(options)
 
+    def reads_colours(self, model: str, options: Mapping[str, OptionValue]) -> bool:
+        """Whether it reads the colours of pictures, and not only a simulator's ids."""
+        return self.adds_truth(options) or not self.reads_truth(model, options)
+
     def adds_truth(self, options: Mapping[str, OptionValue]) -> bool:
         """Whether it reads them beside the colours of pictures."""
         return options.get(self.truth_option) is True
@@ -162,7 +166,14 @@ def load_updater(request: UpdaterRequest) -> MakeUpdater:
     if part.needs_model and not request.model.url:
         # Says which folder is missing.
         _ = request.folder
-    return part.make(request)
+    make = part.make(request)
+    if not part.reads_colours(request.model.model, request.options):
+        return make
+
+    # Here, as it needs NumPy, which the names of parts do not.
+    from planner.memory.updater import ClearSight
+
+    return lambda layout: ClearSight(make(layout))
 
 
 # The options of memories that see with depth and a detector.

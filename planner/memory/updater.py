@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from planner.memory.camera import is_black
 from planner.world.belief import Entity, Guesses, OperationKind
 from planner.world.geometry import Vec3, record
 from planner.world.observation import Observation
@@ -84,6 +85,39 @@ class Counting(Protocol):
     @property
     def counts(self) -> Mapping[str, int]:
         """Counts by description, for the diagnostics."""
+
+
+class ClearSight:
+    """An updater that reads colours, and gets no picture that shows none.
+
+    What a black picture lacks is not gone, and its depth alone is no thing.
+    """
+
+    def __init__(self, updater: MemoryUpdater) -> None:
+        """Takes the updater that looks at all others."""
+        self._updater = updater
+        self._black = 0
+
+    @property
+    def name(self) -> str:
+        """The updater's."""
+        return self._updater.name
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What the updater counts itself, and pictures that it did not get."""
+        own = self._updater.counts if isinstance(self._updater, Counting) else {}
+        return {"black pictures": self._black, **own}
+
+    def update(
+        self, observation: Observation, entities: Sequence[Entity], last_action: str
+    ) -> list[Operation]:
+        """See `MemoryUpdater`."""
+        clear = {name: f for name, f in observation.cameras.items() if not is_black(f.rgb)}
+        if len(clear) < len(observation.cameras):
+            self._black += 1
+            observation = replace(observation, cameras=clear)
+        return self._updater.update(observation, entities, last_action)
 
 
 # Lets a slow updater look in a thread of its own: newest pictures only, nobody waits for it.

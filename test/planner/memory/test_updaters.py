@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from memory_samples import layout_of
 
+from planner.app.house_tour import tour, tour_episode
+from planner.memory.memory import Memory
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
+from planner.memory.updater import Counting
 from planner.world.errors import PlannerError
+from planner.world.house import House
+from sim_bridge.part import Drawn, make_backend
 
 BASELINES = ("voxels-plain", "voxels-room", "voxels-room-time-only", "object-graph")
 NEED_A_MODEL = ("vlm", "open-vocabulary")
@@ -51,3 +59,24 @@ def test_a_missing_model_is_one_clear_error(name: str, tmp_path: Path) -> None:
     if name in NEED_A_MODEL:
         with pytest.raises(PlannerError, match=f"the memory {name} needs a model"):
             load_updater(UpdaterRequest(name))
+
+
+def test_a_black_camera_teaches_nothing_and_takes_nothing_back(small_house: House) -> None:
+    """The same looks again, with depth but without light: the memory stays as it was."""
+    updater = load_updater(UpdaterRequest("learned"))(small_house.layout)
+    memory = Memory(small_house.layout, updater)
+    world = make_backend("embedded", drawn=Drawn(instances=False))
+    world.reset(small_house, tour_episode(small_house), 1)
+    looks = list(itertools.islice(tour(world, small_house), 40))
+    world.close()
+    for look in looks:
+        memory.observe(look)
+    known = [(e.name, e.position_m) for e in memory.entities]
+    assert len(known) > len(small_house.furniture)
+    for look in looks:
+        frame = look.cameras["hand"]
+        dark = replace(frame, rgb=np.full_like(frame.rgb, 5))
+        memory.observe(replace(look, stamp_s=look.stamp_s + 100, cameras={"hand": dark}))
+    assert [(e.name, e.position_m) for e in memory.entities] == known
+    assert isinstance(updater, Counting)
+    assert updater.counts["black pictures"] == len(looks)
