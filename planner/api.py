@@ -122,6 +122,7 @@ def run(
     instruction: str = "",
     planner: str = "expert",
     backend: str = "",
+    sensors: str = "",
     memory: str = MemoryKind.RAYS.value,
     agents: int = 0,
     seed: int | None = None,
@@ -145,6 +146,7 @@ def run(
         planner: one of `planner run --planner`.
         backend: one of `planner run --backend`; empty = the embedded simulator, or what the house
             needs.
+        sensors: one of `planner run --sensors`; empty = they do not err.
         memory: one of `planner run --memory`.
         agents: how many act; 0 = all.
         seed: replaces the episode's.
@@ -170,6 +172,7 @@ def run(
     settings = RunSettings(
         planner=planner,
         backend=backend,
+        sensors=sensors,
         memory=memory,
         model=model,
         model_url=model_url,
@@ -300,9 +303,8 @@ def _backend(settings: RunSettings, house: House) -> Backend:
     instances = updater is None or updater.reads_truth(
         settings.memory_model, settings.memory_options
     )
-    return make_backend(
-        settings.world_of(house), settings.backend_config, Drawn(instances=instances)
-    )
+    drawn = Drawn(instances=instances, sensors=settings.sensors)
+    return make_backend(settings.world_of(house), settings.backend_config, drawn)
 
 
 def _say_nothing(_line: str) -> None:

@@ -139,7 +139,11 @@ def _above(args: Arguments, spec: NodeSpec) -> NodeSpec:
 
 
 def _bridge(args: Arguments) -> NodeSpec:
-    files = {"backend_config": args.backend_config, "safety_config": args.safety_config}
+    files = {
+        "backend_config": args.backend_config,
+        "safety_config": args.safety_config,
+        "sensors": args.sensors,
+    }
     return NodeSpec(
         name="bridge",
         executable="bridge",

@@ -15,7 +15,7 @@ from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.part import PLANNERS
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.world.errors import PlannerError, did_you_mean
-from sim_bridge.part import BACKENDS
+from sim_bridge.part import BACKENDS, check_sensors
 
 MAX_AGENTS = 6
 PLANNER_OF_WORDS = "words"
@@ -110,6 +110,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "safety_config", "", "file with the parameters of the safety rules; empty = the shipped one"
     ),
+    Argument("sensors", "", "how a simulator's sensors err: name or file; empty = not at all"),
     Argument("cameras", "hand,body", "cameras to publish, separated by commas"),
     Argument("camera_hz", "10.0", "pictures of each camera per simulated second, 0.1 to 30"),
     Argument("record", "", "folder for the recording; empty = no recording"),
@@ -198,6 +199,7 @@ class Arguments:
     agents: int = 0
     backend_config: str = ""
     safety_config: str = ""
+    sensors: str = ""
     cameras: str = "hand,body"
     camera_hz: float = 10.0
     record: str = ""
@@ -256,6 +258,7 @@ class Arguments:
             raise ArgumentError("model", words)
         _check_memory(text)
         _check_map(text)
+        _check_sensors(text)
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -289,6 +292,7 @@ class Arguments:
             episode=text["episode"],
             seed=_whole("seed", text["seed"], maximum=2**63 - 1),
             agents=_whole("agents", text["agents"], maximum=MAX_AGENTS),
+            sensors=text["sensors"],
             cameras=text["cameras"],
             camera_hz=_number("camera_hz", text["camera_hz"], minimum=0.1, maximum=30.0),
             record=text["record"],
@@ -383,6 +387,13 @@ def _check_map(text: Mapping[str, str]) -> None:
     idle = text["memory"] == "auto" and text["planner"] in ("none", "tour")
     if text["memory"] == "none" or idle:
         raise ArgumentError("map", "built needs a memory, such as memory:=privileged")
+
+
+def _check_sensors(text: Mapping[str, str]) -> None:
+    try:
+        check_sensors(text["backend"], text["sensors"])
+    except PlannerError as error:
+        raise ArgumentError("sensors", str(error).removeprefix("sensors: ")) from None
 
 
 def _needs_model(planner: str) -> bool:

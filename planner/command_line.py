@@ -214,6 +214,17 @@ def add_backend_flags(
     )
 
 
+def add_sensors_flag(parser: argparse._ActionsContainer) -> None:
+    """Declares how the sensors of a simulator err."""
+    parser.add_argument(
+        "--sensors",
+        default="",
+        metavar="NAME",
+        help="how the simulator's sensors err: consumer_rgbd, spot_hand, perfect or a file, and :S "
+        "after it for S times as strong; default: not at all",
+    )
+
+
 # Options of parts.
 
 

@@ -18,7 +18,7 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
-from planner.command_line import add_deadline_flag, add_model_flags
+from planner.command_line import add_deadline_flag, add_model_flags, add_sensors_flag
 from planner.demo_log import story_writer
 from planner.memory.part import UPDATERS
 from planner.planning.part import PLANNERS
@@ -157,6 +157,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="answer to a question of the planner, repeatable; default: ask on the terminal, "
         "where there is one",
     )
+    add_sensors_flag(parser)
     add_model_flags(parser, "language model, for planners that need one")
     add_deadline_flag(parser)
     parser.add_argument(
@@ -242,6 +243,7 @@ def run(args: argparse.Namespace) -> int:
         "planner": planner,
         "memory": memory,
         "seed": args.seed,
+        "sensors": args.sensors,
         "agents": args.agents,
         "record": str(output),
         "record_full": "true" if args.record_full else "false",

@@ -100,6 +100,15 @@ class SightingSource(Protocol):
 
 
 @runtime_checkable
+class SensorSource(Protocol):
+    """A simulator whose sensors may err."""
+
+    @property
+    def sensors_json(self) -> str:
+        """How they err, in the form of config/sensors/, as JSON."""
+
+
+@runtime_checkable
 class PictureSource(Protocol):
     """A robot whose pictures come at times of their own, some while after they were taken.
 

@@ -24,7 +24,7 @@ def _make_for(settings: Path | None, drawn: Drawn) -> Backend:
 
     options = default_options() if settings is None else read_model(settings, EmbeddedOptions)
     update = {"instances": drawn.instances} | ({} if drawn.pictures else {"renderer": "none"})
-    return EmbeddedBackend(options.model_copy(update=update))
+    return EmbeddedBackend(options.model_copy(update=update).with_sensors(drawn.sensors))
 
 
 def _make_graph(settings: Path | None) -> Backend:
@@ -61,6 +61,7 @@ BACKENDS: Mapping[str, BackendPart] = {
         make=_make_embedded,
         make_for=_make_for,
         simulated=True,
+        has_sensors=True,
     ),
     "graph": BackendPart(
         summary="a scene graph: edges instead of geometry, no pictures",

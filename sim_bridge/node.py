@@ -47,7 +47,7 @@ from sim_bridge.pacing import (
     split_step,
     ticks_in,
 )
-from sim_bridge.part import BACKENDS, make_backend
+from sim_bridge.part import BACKENDS, Drawn, make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import notice
 from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
@@ -91,7 +91,11 @@ class BridgeNode(Node):
                 self, "backend_config", "", "file with the backend's settings; empty = shipped"
             )
             self._backend = backend
-            self._runtime = Runtime(make_backend(backend, settings), declare_safety(self))
+            sensors = parameters.text(
+                self, "sensors", "", "how a simulator's sensors err: name or file; empty = not"
+            )
+            made = make_backend(backend, settings, Drawn(sensors=sensors))
+            self._runtime = Runtime(made, declare_safety(self))
             # Called from another thread, it wakes the executor, which calls `run_due` next.
             self._wake = self.create_guard_condition(lambda: None)
             self._runtime.notify(self._wake.trigger)

@@ -21,10 +21,13 @@ class Drawn:
     Attributes:
         pictures: camera pictures.
         instances: the instance ids of their pixels.
+        sensors: how the sensors err, a name or a file as `planner run --sensors` takes; "" = as
+            the settings say.
     """
 
     pictures: bool = True
     instances: bool = True
+    sensors: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +81,12 @@ class BackendPart:
         summary: one line for the help.
         make: makes the backend, without an episode, from a settings file; None = the shipped one.
             Raises `PlannerError` for what is wrong or missing.
-        make_for: the same for a run that needs less drawn; None = it makes no difference.
+        make_for: the same for a run that needs less drawn, or sensors that err; None = it makes no
+            difference.
         simulated: whether its time is simulated (/clock) and its true state is known; else it is
             a robot that an operator attends.
         has_pictures: whether agents have cameras; without, it publishes what they see.
+        has_sensors: whether `make_for` takes sensors that err.
         shows_datasets: whether the setting `dataset` names a folder with a dataset for each house,
             by its name, as `planner houses export` writes them.
         own_houses: names of the shipped houses that are run in it if no backend is named.
@@ -97,6 +102,7 @@ class BackendPart:
     make: Callable[[Path | None], Backend]
     simulated: bool
     has_pictures: bool = True
+    has_sensors: bool = False
     make_for: Callable[[Path | None, Drawn], Backend] | None = None
     shows_datasets: bool = False
     own_houses: Callable[[], Collection[str]] = _no_houses
@@ -116,6 +122,19 @@ BACKENDS: Catalog[BackendPart] = Catalog(
 # Makes backends by name.
 
 
+def check_sensors(name: str, sensors: str) -> None:
+    """Refuses a model of sensors for a backend that has none.
+
+    Raises:
+        PlannerError: naming the backends that have one.
+    """
+    if sensors and not BACKENDS.get(name).has_sensors:
+        fit = [n for n, part in BACKENDS.usable().items() if part.has_sensors]
+        raise PlannerError(
+            f"sensors: the backend {name} has no model of sensors that err; {', '.join(fit)} have"
+        )
+
+
 def make_backend(name: str, settings: str = "", drawn: Drawn | None = None) -> Backend:
     """Makes the backend of this name, without an episode loaded.
 
@@ -128,6 +147,8 @@ def make_backend(name: str, settings: str = "", drawn: Drawn | None = None) -> B
         PlannerError: if there is none, what it needs is not installed, or a setting is invalid.
     """
     part, file = BACKENDS.get(name), Path(settings) if settings else None
+    if drawn is not None:
+        check_sensors(name, drawn.sensors)
     try:
         if drawn is not None and part.make_for is not None:
             return part.make_for(file, drawn)

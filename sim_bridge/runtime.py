@@ -13,7 +13,7 @@ from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from planner.world.state import WorldState
-from sim_bridge.backend import Backend, Handle, PictureSource, SightingSource
+from sim_bridge.backend import Backend, Handle, PictureSource, SensorSource, SightingSource
 from sim_bridge.control import Command, Outcome
 from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
@@ -59,6 +59,8 @@ class Runtime:
         self._notifying = backend if isinstance(backend, Notifying) else None
         self._sightings = backend if isinstance(backend, SightingSource) else None
         self._pictures = backend if isinstance(backend, PictureSource) else None
+        # How a simulator's sensors err; "" where nobody knows.
+        self.sensors_json = backend.sensors_json if isinstance(backend, SensorSource) else ""
         self.backend: Backend = self.gate
         self.house = ""
         self.episode_id = ""

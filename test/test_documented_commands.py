@@ -148,6 +148,9 @@ ELSEWHERE: Mapping[str, str] = {
     "planner run desk_tidy_0 --skill-kind noisy --skill-noise 2": (
         "test/planner/test_api.py::test_the_command_takes_them_as_flags"
     ),
+    "planner run bedside_0 --memory learned --sensors consumer_rgbd": (
+        "test/planner/test_api.py::test_the_command_takes_sensors"
+    ),
     "planner bench desk_tidy_0 --skill-kind noisy --out runs/noisy": (
         "test/planner/bench/runs/test_commands.py::test_skills_of_another_kind_are_run_and_recorded"
     ),

@@ -23,6 +23,11 @@ def absolute_file(name: str) -> str:
     return str(Path(name).resolve()) if name else ""
 
 
+def absolute_sensors(name: str) -> str:
+    """The same for a model of sensors, whose name stays as it is."""
+    return absolute_file(name) if "/" in name or ".yaml" in name or ".json" in name else name
+
+
 def check_draws(name: str) -> None:
     """Refuses what is not a simulator with pictures.
 

@@ -13,7 +13,12 @@ from PIL import Image, ImageDraw, ImageFont
 from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.house_tour import TrueClasses
 from planner.bench.memory_bench import HouseScore, MakeUpdater, Point, as_json, score_house, table
-from planner.command_line import add_model_flags, add_option_flags, read_option_flags
+from planner.command_line import (
+    add_model_flags,
+    add_option_flags,
+    add_sensors_flag,
+    read_option_flags,
+)
 from planner.houses.generator import recipes
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.scores import DEFAULT_DISTANCE_M
@@ -23,7 +28,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
 from sim_bridge.backend import Backend
-from sim_bridge.part import make_backend
+from sim_bridge.part import Drawn, make_backend
 
 # Colours of the lines of a plot: as many as there are lines, no two alike.
 
@@ -129,6 +134,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model_flags(parser, "of the one updater named: its file, folder or name on a server")
     parser.add_argument("--model-second", default="", help="LoRA adapter, or SigLIP beside OWLv2")
     add_drawing_flags(parser)
+    add_sensors_flag(parser)
     parser.add_argument(
         "--distance", type=float, default=DEFAULT_DISTANCE_M, help="farthest match, metres"
     )
@@ -164,7 +170,9 @@ def run(args: argparse.Namespace) -> int:
             on_progress=print,
             second_tour=not args.once,
             pieces=not args.rooms_only,
-            open_backend=partial(make_backend, args.backend, args.backend_config),
+            open_backend=partial(
+                make_backend, args.backend, args.backend_config, Drawn(sensors=args.sensors)
+            ),
         )
     print(f"\n{len(houses)} houses, matches up to {args.distance:g} m, mean [95 % interval]")
     print(table(scores))
@@ -173,6 +181,7 @@ def run(args: argparse.Namespace) -> int:
         "distance_m": args.distance,
         "seed": args.seed,
         "backend": args.backend,
+        "sensors": args.sensors,
     }
     try:
         if args.json:

@@ -182,6 +182,7 @@ _BETWEEN: dict[str, dict[str, Bound]] = {
         "rate": _SHOWN,
         "idle_time": _NAME,
         "version": _NAME,
+        "sensors_json": _LONG_TEXT,
     },
     "planner_msgs/WorldGraph": {
         "header.stamp": _WORLD_TIME,

@@ -257,6 +257,8 @@ class Agent:
     linear_m_s: float = 0.0
     angular_rad_s: float = 0.0
     odometry_drift: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    # Since the episode's start, for errors that grow with the way.
+    walked_m: float = 0.0
     remaining_path: list[tuple[float, float]] = field(default_factory=list)
     # Who goes first when two meet: the lower name. An agent that makes way uses the other's name
     # meanwhile, so that a third one makes way for both.

@@ -49,9 +49,10 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
         """Uses the shipped catalogue by default."""
         super().__init__(options.durations.default_timeout)
-        self._options = options
+        noise = options.noise_with_sensors()
+        self._options = options.model_copy(update={"noise": noise})
         # Checked at every step: comparing models is slow.
-        self._is_noisy = options.noise != Noise()
+        self._is_noisy = noise != Noise() or not options.sensors.is_perfect
         self._catalogue = catalogue or default_catalogue()
         # With the time for which each continues unchanged.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
@@ -120,6 +121,11 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
         return self._loaded().ground.off_m(radius_m, (x_m, y_m))
 
     # Sensing
+
+    @property
+    def sensors_json(self) -> str:
+        """How the sensors err; see `sim_bridge.backend.SensorSource`."""
+        return self._options.sensors.model_dump_json()
 
     def capabilities(self, agent: str) -> Capabilities:
         """What the agent's body can do."""

@@ -9,6 +9,7 @@ from functools import lru_cache
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from planner.world.agents import CameraMount
 from planner.world.errors import PlannerError
@@ -21,7 +22,8 @@ from planner.world.observation import (
     Observation,
     RgbImage,
 )
-from sim_bridge.embedded.entities import Agent
+from sim_bridge.embedded.entities import Agent, Piece, Thing
+from sim_bridge.embedded.sensor_model import SHINY
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.frames import PAN_JOINT, TILT_JOINT
 
@@ -87,6 +89,7 @@ def observation(
     true_base = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     base = true_base
     rng = None
+    errs = world.errs
     if world.is_noisy:
         rng = np.random.default_rng([world.seed, 3, agent.instance_id, world.steps])
         base = _localised(world, agent, rng)
@@ -100,20 +103,25 @@ def observation(
             continue
         on_base = camera_on_base(agent, name, mount)
         view = View(
-            pose=true_base.compose(on_base),
+            pose=true_base.compose(on_base) if errs is None else errs.camera(agent, on_base),
             intrinsics=intrinsics_of(mount),
             near_m=mount.near_m,
             far_m=mount.far_m,
             hidden=agent.instance_id,
-            instances=instances,
+            instances=instances or (errs is not None and errs.needs_instances),
         )
         images = draw(view)
-        depth = images.depth_m
+        rgb, depth = images.rgb, images.depth_m
+        if errs is not None:
+            stream = (agent.instance_id, [*map(str, agent.body.cameras)].index(name), world.steps)
+            shiny = _shiny(world, images.instances) if errs.needs_instances else None
+            depth = errs.depth(depth, rgb, view.intrinsics, shiny, stream)
+            rgb = errs.colours(rgb, stream)
         if rng is not None and world.options.noise.depth_m > 0:
             noise = rng.normal(0.0, world.options.noise.depth_m, depth.shape).astype(np.float32)
             depth = np.where(depth > 0, np.maximum(depth + noise, 1e-3), 0.0).astype(np.float32)
         frames[name] = CameraFrame(
-            rgb=images.rgb,
+            rgb=rgb,
             depth_m=depth,
             instances=images.instances if instances else None,
             intrinsics=view.intrinsics,
@@ -145,7 +153,18 @@ def _localised(world: KinematicWorld, agent: Agent, rng: np.random.Generator) ->
     noise = world.options.noise
     dx, dy = rng.normal(0.0, 1.0, 2) * noise.position_m
     dyaw = rng.normal(0.0, 1.0) * noise.heading_rad
-    return Pose.planar(agent.x_m + float(dx), agent.y_m + float(dy), agent.yaw_rad + float(dyaw))
+    base = Pose.planar(agent.x_m + float(dx), agent.y_m + float(dy), agent.yaw_rad + float(dyaw))
+    return base if world.errs is None else world.errs.localised(agent, base)
+
+
+def _shiny(world: KinematicWorld, instances: InstanceImage) -> NDArray[np.bool_]:
+    """(h, w) which pixels show glass or metal."""
+    shines = np.zeros(int(instances.max(initial=0)) + 1, np.bool_)
+    entities: list[Thing | Piece] = [*world.things.values(), *world.pieces.values()]
+    for entity in entities:
+        if entity.look.material in SHINY and entity.instance_id < len(shines):
+            shines[entity.instance_id] = True
+    return shines[instances]
 
 
 def camera_on_base(agent: Agent, name: str, mount: CameraMount) -> Pose:

@@ -26,6 +26,7 @@ from planner.world.vocabulary import Hand, Relation, floor_name, hand_holding, w
 from sim_bridge.embedded.entities import Agent, Piece, Place, Thing
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.sensor_model import ErringSensors
 
 AGENT_GAP_M = 0.05
 # Things that a hand would push into furniture are held this far in front of the body instead.
@@ -56,7 +57,8 @@ class KinematicWorld:
         self.seed = seed
         self.options = options
         # Checked for every observation: comparing models is slow.
-        self.is_noisy = options.noise != Noise()
+        self.errs = None if options.sensors.is_perfect else ErringSensors(options.sensors, seed)
+        self.is_noisy = options.noise != Noise() or self.errs is not None
         self.time_s = 0.0
         self.steps = 0
         self.revision = 1
@@ -311,8 +313,11 @@ class KinematicWorld:
     def move_agent(self, agent: Agent, x_m: float, y_m: float, yaw_rad: float) -> None:
         """Moves an agent with what it holds."""
         if (x_m, y_m) != (agent.x_m, agent.y_m):
-            if self.options.noise.odometry_per_m > 0:
-                self._drift(agent, math.dist((x_m, y_m), (agent.x_m, agent.y_m)))
+            if self.is_noisy:
+                walked_m = math.dist((x_m, y_m), (agent.x_m, agent.y_m))
+                agent.walked_m += walked_m
+                if self.options.noise.odometry_per_m > 0:
+                    self._drift(agent, walked_m)
             agent.x_m, agent.y_m = x_m, y_m
             agent.room = self.house.room_at(x_m, y_m, guess=agent.room)
         agent.yaw_rad = yaw_rad

@@ -151,6 +151,7 @@ class WorldInfoTopic:
             rate=self._pace.rate,
             idle_time=str(self._pace.idle),
             version=_version(),
+            sensors_json=self._runtime.sensors_json,
         )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bridge_harness import BEST_EFFORT, LATCHED, Bridge, Client, bridge, write_world
 from node_processes import Node
-from planner_msgs.msg import WorldGraph, WorldState
+from planner_msgs.msg import WorldGraph, WorldInfo, WorldState
 from planner_msgs.srv import StepWorld
 from rclpy.qos import QoSProfile
 from rosgraph_msgs.msg import Clock
@@ -17,12 +17,15 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
-from planner.ros.conversions import header
+from planner.ros.conversions import depth_array, header
 from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
+from sim_bridge.embedded.options import SensorModel, read_sensors
+from sim_bridge.opening import open_world
+from sim_bridge.part import Drawn, make_backend
 
 LIVING_ROOM = (6.8, 1.8, 0.0)
 
@@ -218,3 +221,35 @@ def test_lockstep_is_for_fast_time(world: Path) -> None:
     refused = Bridge(episode=world, lockstep=True)
     assert refused.ended() == EXIT_CONFIGURATION
     assert "parameter lockstep: needs a simulated world and time_mode:=fast" in refused.log
+
+
+def test_sensors_err_alike_in_one_process_and_over_ros(world: Path) -> None:
+    """The same depth, to the last bit, at the same step; what errs is recorded."""
+    opened = open_world("", str(world), 0)
+    backend = make_backend("embedded", drawn=Drawn(sensors="consumer_rgbd"))
+    backend.reset(opened.house, opened.episode, opened.seed)
+    for _ in range(30):
+        backend.step(1 / 30)
+    here = backend.observe("agent_0", ("body",)).cameras["body"]
+    backend.close()
+    with bridge(episode=world, time_mode="stepped", sensors="consumer_rgbd"):
+        client = Client()
+        info = client.hear(WorldInfo, "/world/info", LATCHED)
+        assert SensorModel.model_validate_json(info.sensors_json) == read_sensors("consumer_rgbd")
+        heard = client.listen(Image, "/agent_0/depth_registered/body/image", QoSProfile(depth=100))
+        client.wait(lambda: heard, "the picture that stands")
+        assert step(client, 1.0) == pytest.approx(1.0)
+        client.wait(lambda: stamp_seconds(heard[-1].header.stamp) > 0.99, "the last picture")
+        there = depth_array(heard[-1])
+        client.close()
+    assert (here.depth_m == 0).any()
+    assert np.array_equal(there, here.depth_m)
+
+
+def test_sensors_that_cannot_be_are_one_line(world: Path, tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("version: 1\ndepth: {noise_m: -1.0}\n", encoding="utf-8")
+    refused = Bridge(episode=world, sensors=str(path))
+    assert refused.ended() == EXIT_CONFIGURATION
+    assert f"{path}: depth.noise_m: " in refused.log
+    assert "Traceback" not in refused.log

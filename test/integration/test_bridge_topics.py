@@ -32,6 +32,7 @@ from planner.world.primitive import PrimitiveCode
 from planner.world.state import UpdateDecoder
 from planner.world.wire import intrinsics_of, state_update
 from sim_bridge.control import Command
+from sim_bridge.embedded.options import SensorModel
 
 AGENTS = ("agent_0", "agent_1")
 IMAGE, INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"
@@ -236,6 +237,7 @@ def test_the_world_tells_what_it_is_made_of(
     assert (list(info.agents), list(info.bodies)) == (list(AGENTS), ["robot", "human"])
     assert (info.time_mode, info.rate, info.idle_time) == ("paced", 1.0, "run")
     assert info.version
+    assert SensorModel.model_validate_json(info.sensors_json) == SensorModel()
     # Each loaded world is published, a bare house with no episode; nothing is overwritten.
     heard = client.listen(WorldInfo, "/world/info", EVERYTHING)
     before = len(client.wait(lambda: heard, "/world/info"))

@@ -79,6 +79,26 @@ def test_bodies_move_as_the_options_of_skills_say() -> None:
         planner.run("night_light_0", skill_options=learned)
 
 
+def test_hands_slip_as_the_sensors_say(tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("version: 1\nnoise: {failed_grasps: 1.0}\n", encoding="utf-8")
+    done = planner.run("trophy_show_0", memory="full", agents=1, sensors=str(mine))
+    results = [event.result for event in done.result.events if event.result is not None]
+    assert any(result.text.endswith("The grasp of trophy_0 failed.") for result in results)
+    assert not done.verdict.success
+    with pytest.raises(PlannerError, match="sensors: the backend graph has no model"):
+        planner.run("night_light_0", backend="graph", sensors="spot_hand")
+
+
+@pytest.mark.slow
+def test_the_command_takes_sensors(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["run", "night_light_0", "--no-images", "--sensors", "consumer_rgbd"]
+    assert main([*words, "-o", str(tmp_path)]) in (0, 1)
+    assert "verdict: " in capsys.readouterr().out
+    assert main(["run", "night_light_0", "--sensors", "consumer"]) == 2
+    assert "there is no model 'consumer'" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_the_command_takes_them_as_flags(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]

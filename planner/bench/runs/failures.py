@@ -115,6 +115,7 @@ def report_line(row: Row, settings: RunSettings, path: Path) -> str:
     given |= {"agents": settings.agents} if settings.agents else {}
     given |= {"backend": settings.backend} if settings.backend else {}
     given |= {"backend_config": settings.backend_config} if settings.backend_config else {}
+    given |= {"sensors": settings.sensors} if settings.sensors else {}
     if settings.model:
         given |= {"model": settings.model, "model_url": settings.model_url}
         given |= {"control": settings.control.value, **settings.model_options}

@@ -10,7 +10,7 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field, model_validator
 
-from planner.app.drawing_backends import absolute_file
+from planner.app.drawing_backends import absolute_file, absolute_sensors
 from planner.app.embedded_run import usual_backend
 from planner.app.part_flags import add_part_flags
 from planner.command_line import (
@@ -19,6 +19,7 @@ from planner.command_line import (
     add_flags,
     add_model_flags,
     add_option_flags,
+    add_sensors_flag,
     add_url_flag,
     read_flags,
     read_option_flags,
@@ -43,7 +44,7 @@ from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
 from sim_bridge.backend import Backend
-from sim_bridge.part import BACKENDS, Drawn, make_backend
+from sim_bridge.part import BACKENDS, Drawn, check_sensors, make_backend
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]
@@ -79,6 +80,7 @@ class RunSettings(FileModel):
     Attributes:
         backend: a simulator in the catalog of backends; "" = `usual_backend` of the house.
         backend_config: its settings file; "" = the shipped one.
+        sensors: how its sensors err, a name or a file; "" = as its settings say.
         model: as in the node's parameter; `scripted:FOLDER` has a file EPISODE.txt for each
             episode, `recorded:RUN` replays the dialogues of another run.
         agents: how many act; 0 = all of the episode. A single agent is the person, since only
@@ -98,6 +100,7 @@ class RunSettings(FileModel):
     planner: str = "expert"
     backend: str = ""
     backend_config: str = ""
+    sensors: str = ""
     model: str = ""
     model_url: str = ""
     model_options: Mapping[str, OptionValue] = Field(default_factory=dict)
@@ -245,6 +248,7 @@ class RunSettings(FileModel):
             )
         if not has_pictures and self.skills.kind is SkillKind.LEARNED:
             raise PlannerError(f"the {world} world has no pictures for skill_kind learned")
+        check_sensors(world, self.sensors)
         if not has_pictures and self._planner_looks:
             raise PlannerError(f"the {world} world has no pictures for --planner {self.planner}")
         return world
@@ -256,7 +260,9 @@ class RunSettings(FileModel):
             PlannerError: as `world_of`, or if it cannot be made.
         """
         by_policy = self.skills.kind is SkillKind.LEARNED
-        drawn = Drawn(pictures=self.reads_pictures or by_policy or self._planner_looks)
+        drawn = Drawn(
+            pictures=self.reads_pictures or by_policy or self._planner_looks, sensors=self.sensors
+        )
         return make_backend(self.world_of(house), self.backend_config, drawn)
 
     @property
@@ -340,6 +346,7 @@ class GivenSettings(TypedDict):
     options: Mapping[str, OptionValue]
     backend: str
     backend_config: str
+    sensors: str
     model: str
     model_url: str
     model_options: Mapping[str, OptionValue]
@@ -375,6 +382,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
         BACKENDS.names(),
         "a simulator; default: what the house needs, else embedded",
     )
+    add_sensors_flag(group)
     add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")
     add_deadline_flag(group)
     group.add_argument(
@@ -421,6 +429,7 @@ def read_setting_flags(args: argparse.Namespace) -> GivenSettings:
         options=read_option_flags(args, args.planner, PLANNERS.options()),
         backend=args.backend,
         backend_config=absolute_file(args.backend_config),
+        sensors=absolute_sensors(args.sensors),
         model=absolute(args.model),
         model_url=args.model_url,
         model_options=read_option_flags(args, model_part(args.model), MODELS.options()),
