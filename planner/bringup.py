@@ -29,6 +29,8 @@ from sim_bridge.part import BACKENDS
 ParameterValue = bool | int | float | str
 
 BAG_FOLDER = "bag"
+# As often as a memory looks (`planner.memory.memory.UPDATE_PERIOD_S`).
+LOOKS_HZ = 3.0
 CONSOLE_RECORD = "console.jsonl"
 
 
@@ -277,11 +279,10 @@ def _recorded(args: Arguments) -> dict[str, ParameterValue]:
     }
     if args.record_full:
         return {"images": "raw", "image_hz": 0.0, "exclude": "", **limits}
-    # One picture a second is enough for a story and takes a twentieth of the space.
-    default_hz = 1.0 if args.narrate else 0.0
-    image_hz = default_hz if args.record_image_hz is None else args.record_image_hz
-    exclude = args.record_exclude
-    return {"images": args.record_images, "image_hz": image_hz, "exclude": exclude, **limits}
+    chosen = {"images": args.record_images, "exclude": args.record_exclude, **limits}
+    if args.record_image_hz is None:
+        return {"image_hz": LOOKS_HZ, "changed_views": True, **chosen}
+    return {"image_hz": args.record_image_hz, **chosen}
 
 
 def _narrator(args: Arguments) -> tuple[NodeSpec, ...]:

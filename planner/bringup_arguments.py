@@ -123,7 +123,8 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "record_image_hz",
         "auto",
-        "pictures of each camera to record per simulated second; 0 = all, auto = 1 with narrate",
+        "pictures of each camera to record per simulated second; 0 = all, auto = 3 at most, and "
+        "only those of which the view has changed",
     ),
     Argument("record_exclude", UNRECORDED, "topics not to record, a regular expression"),
     Argument(

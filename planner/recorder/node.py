@@ -13,10 +13,13 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from numpy.typing import NDArray
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header
 
@@ -24,6 +27,7 @@ from planner.recorder import bag_file
 from planner.recorder.bag_writer import Topic
 from planner.recorder.notes.node import CONTINUES, SPACE_POLL_S, BagNotes, Handler, limits, open_bag
 from planner.recorder.topic_counts import SHARED_TOPICS, Gap, TopicCounts, name_in_bag, summary
+from planner.recorder.view_choice import ViewChoice
 from planner.ros import parameters, qos
 from planner.ros import qos as offered_qos
 from planner.ros.conversions import (
@@ -41,6 +45,7 @@ from planner.ros.subscriptions import PolledGroup, PolledSubscription, ReceivedM
 from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
+from planner.world.picture_codec import stored_pixels
 from planner.world.process_resources import keep_freed_memory, return_freed_memory
 
 DISCOVERY_PERIOD_S = 0.25
@@ -137,7 +142,14 @@ class RecorderNode(Node):
             "pictures per second to keep of each topic; 0 = all",
             min_value=0.0,
         )
+        changed = parameters.flag(
+            self,
+            "changed_views",
+            False,
+            "of these pictures, keep those of which the view has changed since the last kept one",
+        )
         self._least_gap_ns = round(1e9 / image_hz) if image_hz else 0
+        self._views = ViewChoice(self._least_gap_ns or 1) if changed else None
         if not folder:
             raise PlannerError("recorder: parameter folder: expected the folder of the bag")
         try:
@@ -151,7 +163,12 @@ class RecorderNode(Node):
             raise
         self._start = bag_file.start_record(
             time.time_ns(),
-            {"images": self._images, "image_hz": f"{image_hz:g}", "exclude": pattern},
+            {
+                "images": self._images,
+                "image_hz": f"{image_hz:g}",
+                "changed_views": str(changed).lower(),
+                "exclude": pattern,
+            },
         )
         self._begun_s = time.monotonic()
         self._group = PolledGroup()
@@ -244,7 +261,7 @@ class RecorderNode(Node):
             PolledSubscription(
                 self, kind, name, offered_qos.matching(offered, depth), self._group, count_lost
             ),
-            is_thinned=is_picture and self._least_gap_ns > 0,
+            is_thinned=is_picture and (self._least_gap_ns > 0 or self._views is not None),
             is_compressed=type_name == IMAGE and self._images == "compressed",
             select=self._selection(name),
             on_kept=self._notes.handler_of(kept_as, type_name),
@@ -372,7 +389,11 @@ class RecorderNode(Node):
         """Whether no picture with nearly the same stamp was kept; the same for all cameras."""
         # Both picture messages start with 4 bytes of encapsulation header, then their stamp.
         seconds, nanoseconds = struct.unpack_from("<iI", picture, 4)
-        slot = (seconds * 1_000_000_000 + nanoseconds) // self._least_gap_ns
+        stamp_ns = seconds * 1_000_000_000 + nanoseconds
+        if self._views is not None:
+            read = partial(_pixels_of, picture, source.type_name)
+            return self._views.keeps(source.name, stamp_ns, read)
+        slot = stamp_ns // self._least_gap_ns
         if source.slot == slot:
             return False
         source.slot = slot
@@ -503,6 +524,11 @@ class RecorderNode(Node):
             if self.drain():
                 heard_s = time.monotonic()
             time.sleep(DRAIN_S / 5)
+
+
+def _pixels_of(picture: bytes, type_name: str) -> NDArray[Any]:
+    """The pixels of a serialised picture as they are stored."""
+    return stored_pixels(deserialize_message(picture, message_class(type_name)))
 
 
 def _keeps_history(name: str) -> bool:

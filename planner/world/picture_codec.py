@@ -19,6 +19,8 @@ from planner.world.wire import intrinsics_of
 
 JPEG_QUALITY = 90
 COLOUR_FORMAT = "rgb8; jpeg compressed bgr8"
+# 22 instead of 32 kB at level 1, for 4.7 instead of 2.9 ms.
+_PNG_LEVEL = 5
 DEPTH_FORMAT = "16UC1; compressedDepth png"
 MAX_DEPTH_MM = 65534
 _Pixels: TypeAlias = NDArray[Any]
@@ -79,7 +81,7 @@ def encode_depth(depth_m: DepthImage) -> bytes:
         far_mm = np.minimum(np.rint(depth_m * np.float32(1000.0)), MAX_DEPTH_MM)
         millimetres = np.where(far_mm > 0, far_mm, 0).astype(np.uint16)
     return _DEPTH_HEADER.pack(0, 0.0, 0.0) + _encoded(
-        ".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, 1]
+        ".png", millimetres, [cv2.IMWRITE_PNG_COMPRESSION, _PNG_LEVEL]
     )
 
 
@@ -125,6 +127,15 @@ def decode_instances(message: RawPicture) -> InstanceImage:
     if pixels.dtype != np.int32:
         raise PlannerError(f"expected instance ids (32SC1), got {kind}")
     return pixels
+
+
+def stored_pixels(message: RawPicture | CompressedPicture) -> NDArray[Any]:
+    """(h, w) or (h, w, channels) pixels of any picture as they are stored, whatever they mean.
+
+    Raises:
+        PlannerError: if the message is none, or its data are corrupt.
+    """
+    return _decoded(message)[1]
 
 
 def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:

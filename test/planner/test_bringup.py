@@ -6,6 +6,7 @@ from made_policy import homing_policy
 
 from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, ArgumentError, Arguments, option_arguments
+from planner.memory.memory import UPDATE_PERIOD_S
 from planner.skills.kind import SKILL_KIND_OPTIONS
 from sim_bridge.part import BACKENDS
 
@@ -147,7 +148,9 @@ def recorder_of(**given: str) -> dict[str, object]:
 
 
 def test_what_a_bag_costs_is_chosen_by_arguments() -> None:
-    assert recorder_of()["image_hz"] == 0.0
+    usual = recorder_of()
+    assert (usual["image_hz"], usual["changed_views"]) == (pytest.approx(1 / UPDATE_PERIOD_S), True)
+    assert recorder_of(record_image_hz="0")["image_hz"] == 0.0
     chosen = recorder_of(record_images="none", record_image_hz="2.5", record_exclude="/tf|/clock")
     limits = {"max_bag_mb": 1000, "max_bag_s": 600, "max_total_mb": 20_000}
     assert chosen == {"images": "none", "image_hz": 2.5, "exclude": "/tf|/clock", **limits}
@@ -210,7 +213,8 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     assert nodes["recorder"].parameters == {
         "folder": "out/bag",
         "images": "compressed",
-        "image_hz": 1.0,
+        "image_hz": 3.0,
+        "changed_views": True,
         "max_bag_mb": 1000,
         "max_bag_s": 600,
         "max_total_mb": 20_000,
