@@ -14,7 +14,7 @@ from planner.replay.bag import Bag
 from planner.replay.storage import printable
 from planner.replay.through.evaluator import evaluator_findings, replay_evaluator
 from planner.replay.through.memory import replay_memory
-from planner.replay.through.memory_findings import memory_findings
+from planner.replay.through.memory_findings import exposure_lines, memory_findings
 from planner.replay.through.planner_findings import planner_findings
 from planner.replay.through.planning import replay_planner
 from planner.replay.through.recorded import Recorded
@@ -43,6 +43,10 @@ def run_through(args: argparse.Namespace) -> int:
     bag = Bag(args.bag)
     folder = output_folder(args.bag, args.output)
     recorded = Recorded(bag, *_part(bag, args.start, args.duration))
+    if isinstance(request, MemoryRequest):
+        # Before the run, which may take long.
+        for line in exposure_lines(recorded.exposures(), recorded.pictured()):
+            print(line, flush=True)
     with Progress(recorded.start_ns, recorded.end_ns) as progress:
         findings = _findings(recorded, request, words, progress)
     save(findings, folder)

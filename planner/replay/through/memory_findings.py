@@ -83,6 +83,21 @@ class _Scores:
         return last[2]
 
 
+def exposure_lines(exposures: Mapping[str, int], pictured: Mapping[str, int]) -> list[str]:
+    """What a bag has of what the cameras saw, an agent a line.
+
+    Args:
+        exposures: number of each agent's exposures.
+        pictured: of how many of them the bag has the pictures.
+    """
+    return [
+        f"{agent}: the bag has the pictures of {pictured[agent]} of {made} exposures, "
+        f"{share(pictured[agent] / made)}"
+        for agent, made in exposures.items()
+        if made and agent in pictured
+    ]
+
+
 def memory_findings(
     worlds: Sequence[WorldBelief],
     request: Mapping[str, str],

@@ -244,6 +244,13 @@ class Recorded:
             if camera.infos
         }
 
+    def pictured(self) -> Mapping[str, int]:
+        """Number of each agent's exposures of which the whole bag has every kind of picture."""
+        return {
+            camera.agent: min(self.bag.topics[topic].count for topic in camera.pictures.values())
+            for camera in self.cameras
+        }
+
     def events(
         self, topics: Collection[str], kinds: Collection[str] = (), *, hands: bool = False
     ) -> Iterator[Event]:

@@ -100,7 +100,12 @@ def test_missing_pictures_are_reported(
     assert pictures["recorded"] * 6 >= pictures["exposures"] > pictures["recorded"]
     assert pictures["looked_at"] == pictures["recorded"]
     assert found["losses"] == {}
-    assert "may have looked at pictures that the bag does not have" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "may have looked at pictures that the bag does not have" in said
+    first = said.splitlines()[0]
+    has, made = pictures["recorded"], pictures["exposures"]
+    share = f"{has} of {made} exposures, {has / made:.3f}"
+    assert first == f"agent_0: the bag has the pictures of {share}"
 
 
 @pytest.mark.slow
