@@ -99,7 +99,7 @@ class MapModel:
         Raises:
             PlannerError: if the episode does not match it.
         """
-        bare = episode.model_copy(update={"objects": ()})
+        bare = episode.model_copy(update={"objects": (), "people": ()})
         self._ground = _GuardedGround(house, safety)
         self._poses = poses or {}
         self._world = KinematicWorld(

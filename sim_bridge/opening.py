@@ -85,6 +85,7 @@ def bare_episode(house: House, agents: int) -> Episode:
         instruction="",
         agents=cast,
         objects=house.objects,
+        people=house.people,
     )
     return bare.model_copy(update={"episode_id": ""})
 

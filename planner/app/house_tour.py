@@ -45,6 +45,7 @@ def tour_episode(house: House, kind: AgentKind = AgentKind.ROBOT) -> Episode:
         instruction="",
         agents=(AgentPlacement(uid=AGENT, kind=kind),),
         objects=house.objects,
+        people=house.people,
     )
 
 

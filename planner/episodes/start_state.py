@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from planner.world.catalogue import Catalogue
@@ -13,10 +13,11 @@ from planner.world.errors import PlannerError
 from planner.world.furnishing import look_of_piece, look_of_thing
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement, Room
+from planner.world.person import PERSON_CLASS, SIZES_M, Person, PersonPlacement, person_name
 from planner.world.receptacle import base_placement, part_of
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 
 def house_entities(house: House) -> dict[str, EntityState]:
@@ -54,6 +55,14 @@ def start_entities(
             entities[name] = piece_state(piece, change)
     for item in episode.objects:
         entities[item.name] = _object_state(item, episode, house, catalogue)
+    for number, person in enumerate(episode.people):
+        state = _person_state(person_name(number), person, house)
+        if state is not None:
+            entities[state.name] = state
+            if (held := entities.get(person.holds or "")) is not None:
+                entities[held.name] = replace(
+                    held, pose=state.pose, parent=state.name, relation=Relation.HELD
+                )
     return entities
 
 
@@ -94,6 +103,27 @@ def piece_state(piece: Furniture, change: FurnitureChange | None = None) -> Enti
         ),
         openness=openness,
         look=look_of_piece(piece),
+    )
+
+
+def _person_state(name: str, person: PersonPlacement, house: House) -> EntityState | None:
+    """A person somewhere in the room, where exactly is up to the world; None for unknown rooms."""
+    room, piece = house.rooms_by_name.get(person.room), house.furniture_by_name.get(person.at or "")
+    if room is None:
+        return None
+    middle = room.shape.representative_point()
+    at = (middle.x, middle.y) if piece is None else (piece.x_m, piece.y_m)
+    return EntityState(
+        name=name,
+        kind=EntityKind.OBJECT,
+        class_name=PERSON_CLASS,
+        instance_id=0,
+        pose=Pose.planar(*at),
+        size_m=SIZES_M[person.posture],
+        parent=floor_name(room.name),
+        relation=Relation.ON,
+        room=room.name,
+        person=Person(person.name, person.clothes, person.posture, person.gesture),
     )
 
 

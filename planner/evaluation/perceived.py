@@ -189,4 +189,5 @@ def _entity(node: BeliefNode, names: Mapping[str, str]) -> EntityState:
         openness=node.openness,
         hands=tuple(named(name) for name in node.hands),
         look=node.look,
+        person=node.person,
     )

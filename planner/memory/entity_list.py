@@ -316,6 +316,7 @@ class EntityList:
             hand=_hand(old, facts),
             look=old.look if facts.look == UNKNOWN_LOOK else facts.look,
             maybe=old.maybe if facts.maybe is None else facts.maybe,
+            person=old.person if facts.person is None else facts.person,
             source=provenance.source,
             stamp_s=provenance.stamp_s,
             seen_s=provenance.stamp_s if seen else old.seen_s,
@@ -412,6 +413,7 @@ def _confirms(old: Entity, operation: Operation) -> bool:
         and facts.hand in (None, old.hand)
         and facts.look in (UNKNOWN_LOOK, old.look)
         and facts.maybe in (None, old.maybe)
+        and facts.person in (None, old.person)
         and PICKED not in text
         and PLACED not in text
         and (old.picked or math.dist(old.position_m, operation.position_m) <= POSITION_TOLERANCE_M)
@@ -442,6 +444,7 @@ def _confirmed(old: Entity, operation: Operation, provenance: Provenance) -> Ent
         old.hand,
         old.look,
         old.maybe,
+        old.person,
     )
 
 

@@ -147,6 +147,7 @@ class BeliefBuilder:
             description=entity.description,
             look=entity.look,
             maybe=entity.maybe,
+            person=entity.person,
         )
 
 

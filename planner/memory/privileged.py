@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Final
 
@@ -23,11 +24,12 @@ from planner.memory.sightings import (
     sightings_of_images,
 )
 from planner.memory.updater import Facts, Operation
-from planner.memory.wording import PICKED, PLACED, describe
+from planner.memory.wording import PICKED, PLACED, class_words, describe
 from planner.world.agents import default_bodies, view_of
 from planner.world.belief import Entity, OperationKind, carriers
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Intrinsics, Observation, Sighting
+from planner.world.person import Person
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import OPEN_FROM, AgentKind, EntityKind, Hand, Relation, hand_holding
 
@@ -343,6 +345,7 @@ def _thing(
         states=states,
         hand=hand,
         look=truth.look,
+        person=_as_seen(truth.person, entity),
     )
     support = known.get(truth.parent or "")
     number = support.entity_id if support is not None and truth.parent in seen else None
@@ -350,7 +353,7 @@ def _thing(
         # The text goes on naming furniture that is just out of the picture.
         named = f"with the Object.{support.entity_id}" in entity.description
         number = support.entity_id if named else number
-    text = describe(truth.class_name, states, "", number)
+    text = describe(class_words(truth.class_name, facts.person), states, "", number)
     x, y, z = truth.pose.position_m
     if entity is not None and entity.picked != held:
         text = f"{text} {PICKED if held else PLACED}"
@@ -363,6 +366,14 @@ def _thing(
         distance_m=sighting.distance_m,
         facts=facts,
     )
+
+
+def _as_seen(person: Person | None, entity: Entity | None) -> Person | None:
+    """A person as a camera shows one; the name is what the memory was told."""
+    if person is None:
+        return None
+    told = entity.person.name if entity is not None and entity.person is not None else ""
+    return replace(person, name=told, done=())
 
 
 def _faced(

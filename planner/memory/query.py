@@ -53,6 +53,7 @@ class Believed:
                 n.position_m, picked=n.parent in agents, size_m=n.size_m, parent=n.parent,
                 relation=n.relation, room=n.room, states=n.states, openness=n.openness,
                 source=n.source, stamp_s=n.stamp_s, look=n.look, maybe=n.maybe,
+                person=n.person,
             )
             for n in sorted(nodes, key=lambda node: node.entity_id or 0)
         )  # fmt: skip

@@ -12,6 +12,7 @@ from planner.memory.camera import is_black
 from planner.world.belief import Entity, Guesses, OperationKind
 from planner.world.geometry import Vec3, record
 from planner.world.observation import Observation
+from planner.world.person import Person
 from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.vocabulary import Hand, Relation
 
@@ -21,7 +22,7 @@ class Facts:
     """What an updater knows beyond EPM's text; None of it = it is parsed from the text.
 
     Attributes as in `planner.world.belief.Entity`; an unknown look leaves the known one, as None
-    leaves what else it may be.
+    leaves what else it may be and what is known of a person.
     """
 
     class_name: str
@@ -34,6 +35,7 @@ class Facts:
     hand: Hand | None = None
     look: Look = UNKNOWN_LOOK
     maybe: Guesses | None = None
+    person: Person | None = None
 
 
 @record

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from planner.world.belief import Edit, Entity, MemoryChange, OperationKind
 from planner.world.geometry import Vec3
+from planner.world.person import Person
 from planner.world.states import default_states
 
 PICKED, PLACED = "picked", "placed"
@@ -51,6 +52,11 @@ class Description:
 def words_of(class_name: str) -> str:
     """A class as people write it: `plant_container` is a plant container."""
     return class_name.replace("_", " ")
+
+
+def class_words(class_name: str, person: Person | None) -> str:
+    """A class, and of a person what is seen of one: `person standing red shirt`."""
+    return class_name if person is None else f"{class_name} {person.words.replace(',', '')}"
 
 
 def describe(

@@ -6,6 +6,7 @@ import asyncio
 import math
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from planner.memory.wording import delta_lines, describe
@@ -280,6 +281,7 @@ def full_belief(state: WorldState) -> Belief:
             stamp_s=state.stamp_s,
             description=describe(entity.class_name, entity.states) if numbered else "",
             look=entity.look,
+            person=entity.person and replace(entity.person, done=()),
             heading_rad=entity.pose.yaw_rad if entity.kind is EntityKind.AGENT else None,
         )
         number += int(numbered)

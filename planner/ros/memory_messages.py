@@ -36,6 +36,7 @@ from planner.world.belief import (
     guess_states,
 )
 from planner.world.geometry import quaternion_from_yaw
+from planner.world.person import person_states
 from planner.world.shapes import look_states
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -145,6 +146,7 @@ class GraphMessages:
 
 def _node_message(node: BeliefNode) -> WorldGraphNode:
     states = {**node.states, **look_states(node.look), **guess_states(node.maybe)}
+    states |= person_states(node.person)
     message = WorldGraphNode(
         kind=_KINDS[node.kind],
         name=node.name,

@@ -22,6 +22,7 @@ from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.memory_wire import sightings_record, stamp_seconds
 from planner.world.observation import Sighting
+from planner.world.person import person_states
 from planner.world.shapes import look_states
 from planner.world.state import EntityState, StateUpdate, UpdateDecoder, WorldState, vanished
 from planner.world.vocabulary import EntityKind
@@ -269,7 +270,7 @@ class StateMessages:
 
 def entity_message(entity: EntityState) -> EntityMessage:
     """The message of one entity."""
-    states = {**(entity.states or {}), **look_states(entity.look)}
+    states = {**(entity.states or {}), **look_states(entity.look), **person_states(entity.person)}
     depth_m, width_m, height_m = map(float, entity.size_m)
     return EntityMessage(
         kind=_KIND_NUMBERS[entity.kind],

@@ -10,6 +10,7 @@ from functools import cached_property
 from types import MappingProxyType
 
 from planner.world.geometry import Vec3, record
+from planner.world.person import Person
 from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.vocabulary import EntityKind, Hand, Hands, Relation, first_held, held_things
 
@@ -83,6 +84,7 @@ class BeliefNode:
         description: EPM's text of the entity.
         look: of furniture and things, as far as it is known.
         maybe: of a thing, what else it may be; see `planner.world.belief`.
+        person: of a thing of the class `person`, as far as it is known.
     """
 
     name: str
@@ -104,6 +106,7 @@ class BeliefNode:
     look: Look = UNKNOWN_LOOK
     heading_rad: float | None = None
     maybe: Guesses = ()
+    person: Person | None = None
 
     @property
     def holding(self) -> str | None:
@@ -197,6 +200,7 @@ class Entity:
         hand: of the agent that holds it; None if unknown.
         look: as far as it is known.
         maybe: what else it may be; see `planner.world.belief`.
+        person: of one of the class `person`, as far as it is known.
         room: None if unknown; for a held thing, the room of its holder.
         states: only known ones.
         openness: of furniture, 0 closed to 1 open; None if unknown or nothing opens.
@@ -225,6 +229,7 @@ class Entity:
     hand: Hand | None = None
     look: Look = UNKNOWN_LOOK
     maybe: Guesses = ()
+    person: Person | None = None
 
     @property
     def is_named_by_memory(self) -> bool:

@@ -15,6 +15,7 @@ from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel, parse_json, parse_model, read_versioned, upgraded
 from planner.world.house import HOUSE_VERSION, MAX_THINGS, EntityName, House, ObjectPlacement
+from planner.world.person import MAX_PEOPLE, PersonPlacement, repeated_name
 from planner.world.states import GivenStates
 from planner.world.vocabulary import AgentKind
 
@@ -280,7 +281,8 @@ class Episode(FileModel):
     """One task in one house.
 
     `objects` replaces the things of the house file; their poses are those with all furniture
-    closed, and a drawer that `furniture` opens moves its contents along.
+    closed, and a drawer that `furniture` opens moves its contents along. `people` replaces those of
+    the house file; they are `person_0` and so on, in their order.
     """
 
     version: Literal[1]
@@ -293,6 +295,7 @@ class Episode(FileModel):
     seed: Annotated[int, Field(ge=0, le=MAX_SEED)] = 0
     agents: tuple[AgentPlacement, ...] = Field(min_length=1, max_length=MAX_AGENTS)
     objects: tuple[ObjectPlacement, ...] = Field(default=(), max_length=MAX_THINGS)
+    people: tuple[PersonPlacement, ...] = Field(default=(), max_length=MAX_PEOPLE)
     furniture: dict[EntityName, FurnitureChange] = Field(
         default_factory=dict, max_length=MAX_THINGS
     )
@@ -315,6 +318,8 @@ class Episode(FileModel):
             twice = next((name for name in names if counts[name] > 1), None)
             if twice is not None:
                 raise ValueError(f"the name {twice!r} is used twice")
+        if (name := repeated_name(self.people)) is not None:
+            raise ValueError(f"people: two persons have the name {name!r}")
         return self
 
 

@@ -19,6 +19,7 @@ from pydantic import Field, model_validator
 from planner.world.files import FileModel
 from planner.world.geometry import Box, Pose, Vec3, in_polygon
 from planner.world.graph_file import MAX_NODES, Graph, label, word_of
+from planner.world.person import MAX_PEOPLE, PersonPlacement, repeated_name
 from planner.world.shapes import Color, Material, Part, Size3, main_color, painted
 from planner.world.states import GivenStates, KnownAffordance
 from planner.world.vocabulary import Relation
@@ -225,7 +226,7 @@ class ObjectPlacement(FileModel):
 
 
 class House(FileModel):
-    """A whole house with its objects, which an episode may replace.
+    """A whole house with its objects and people, which an episode replaces.
 
     `foreign`: from another data set; its furniture may touch, be out of reach or in a doorway, and
     it is loaded all the same. `graph`: the scene graph that it was made from; relations are then
@@ -241,6 +242,7 @@ class House(FileModel):
     doors: tuple[Door, ...] = Field(default=(), max_length=MAX_THINGS)
     furniture: tuple[Furniture, ...] = Field(default=(), max_length=MAX_THINGS)
     objects: tuple[ObjectPlacement, ...] = Field(default=(), max_length=MAX_THINGS)
+    people: tuple[PersonPlacement, ...] = Field(default=(), max_length=MAX_PEOPLE)
     graph: Graph | None = None
 
     @model_validator(mode="after")
@@ -248,6 +250,8 @@ class House(FileModel):
         _unique(room.name for room in self.rooms)
         _unique(door.name for door in self.doors)
         _unique([*(piece.name for piece in self.furniture), *(item.name for item in self.objects)])
+        if (name := repeated_name(self.people)) is not None:
+            raise ValueError(f"people: two persons have the name {name!r}")
         rooms = {room.name for room in self.rooms}
         for door in self.doors:
             for room in door.rooms:
@@ -295,8 +299,8 @@ class House(FileModel):
 
     @cached_property
     def layout(self) -> House:
-        """The same house without its objects, cached."""
-        return self.model_copy(update={"objects": ()})
+        """The same house without its objects and people, cached."""
+        return self.model_copy(update={"objects": (), "people": ()})
 
     def room_at(self, x_m: float, y_m: float, guess: str | None = None) -> str | None:
         """The room whose polygon contains the point (edges included), or None outside.

@@ -25,7 +25,7 @@ from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
-from planner.world.object_checks import Reach, object_findings, reach_of
+from planner.world.object_checks import Reach, object_findings, people_findings, reach_of
 from planner.world.share import config_dir
 from planner.world.states import default_states
 
@@ -75,6 +75,7 @@ def check_house(house: House, catalogue: Catalogue) -> list[Finding]:
         reach = reach_of(house)
         pairs += [*_reach_findings(house, reach)]
         pairs += [*object_findings(house, house.objects, catalogue, reach)]
+        pairs += [*people_findings(house, house.people, house.objects)]
     return [Finding(field, reason) for field, reason in pairs]
 
 
@@ -92,6 +93,7 @@ def check_episode(
         *_start_findings(episode, reach),
         *_change_findings(episode, house),
         *object_findings(house, episode.objects, catalogue, reach),
+        *people_findings(house, episode.people, episode.objects),
     ]
     return [Finding(field, reason) for field, reason in pairs]
 
@@ -330,7 +332,11 @@ def _unusable(house: House, catalogue: Catalogue) -> list[Finding]:
 def _unplayable(episode: Episode, house: House, catalogue: Catalogue) -> list[Finding]:
     """The same for an episode; in a foreign house, objects lie as its data set says."""
     if house.foreign:
-        return [Finding(field, reason) for field, reason in _change_findings(episode, house)]
+        pairs = [
+            *_change_findings(episode, house),
+            *people_findings(house, episode.people, episode.objects),
+        ]
+        return [Finding(field, reason) for field, reason in pairs]
     return check_episode(episode, house, catalogue)
 
 

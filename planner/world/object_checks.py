@@ -18,6 +18,7 @@ from planner.world.floor_grid import FloorGrid, door_corners
 from planner.world.footprints import furniture_corners, object_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
+from planner.world.person import GOES_TO, PersonPlacement, person_name
 from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation, floor_name
@@ -193,6 +194,36 @@ def object_findings(
         elif not reach.to_point(*thing.pose[:3]):
             yield f"{field}.pose", f"no agent can get within reach of {thing.name}"
     yield from _meeting(house, things, set(floors))
+
+
+def people_findings(
+    house: House, people: Sequence[PersonPlacement], things: Sequence[ObjectPlacement]
+) -> Iterator[tuple[str, str]]:
+    """All problems of the persons of a house or an episode, as (field, reason)."""
+    names = {thing.name for thing in things}
+    held: set[str] = set()
+    for i, person in enumerate(people):
+        field, handle = f"people.{i}", person_name(i)
+        if house.graph is not None:
+            yield field, f"{house.name} is a scene graph, in which no persons can be placed"
+            return
+        if handle in names:
+            yield field, f"{handle} is the name of an object"
+        if person.room not in house.rooms_by_name:
+            yield f"{field}.room", f"{handle} is in an unknown room {person.room!r}"
+        piece = house.furniture_by_name.get(person.at or "")
+        if person.at is not None and piece is None:
+            yield f"{field}.at", f"{handle} is at unknown furniture {person.at!r}"
+        elif piece is not None and piece.room != person.room:
+            yield f"{field}.at", f"{piece.name} is in {piece.room}, not in {person.room}"
+        if person.holds is not None and person.holds not in names:
+            yield f"{field}.holds", f"{handle} holds an unknown object {person.holds!r}"
+        elif person.holds in held:
+            yield f"{field}.holds", f"somebody else holds {person.holds} already"
+        goal = person.answers.get(GOES_TO)
+        if goal is not None and goal not in {*house.rooms_by_name, *house.furniture_by_name}:
+            yield f"{field}.answers.{GOES_TO}", f"{handle} goes to an unknown place {goal!r}"
+        held |= {person.holds} if person.holds is not None else set()
 
 
 def _taken_names(house: House, floors: Collection[str]) -> frozenset[str]:

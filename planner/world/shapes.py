@@ -294,6 +294,11 @@ def color_of(rgb: Rgb) -> Color:
             return word
 
 
+def paint(color: Color) -> Rgb:
+    """How a colour is painted."""
+    return _PAINT[color]
+
+
 def main_color(parts: Iterable[Part]) -> Color:
     """The word for the colour of most of a thing's surface; `parts` in metres or of one cube."""
     areas: dict[Color, float] = {}

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Pose, Vec3, record
+from planner.world.person import Person
 from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.vocabulary import EntityKind, Hands, Relation, first_held
 
@@ -27,6 +28,7 @@ class EntityState:
         openness: 0 closed to 1 open; None if nothing opens.
         hands: what each hand of an agent holds.
         look: of furniture and objects.
+        person: of an object of the class `person`.
     """
 
     name: str
@@ -43,6 +45,7 @@ class EntityState:
     openness: float | None = None
     hands: Hands = ()
     look: Look = UNKNOWN_LOOK
+    person: Person | None = None
 
     @property
     def holding(self) -> str | None:

@@ -10,6 +10,7 @@ from planner.world.belief import Belief, BeliefNode, Source, take_guesses
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import Grip, Intrinsics
+from planner.world.person import take_person
 from planner.world.shapes import take_look
 from planner.world.state import EntityState, StateUpdate, WorldState
 from planner.world.vocabulary import EntityKind, Hands, Relation
@@ -36,6 +37,7 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
     at, size = node.pose.position, node.size
     states, look = take_look({item.name: bool(item.value) for item in node.states})
     states, maybe = take_guesses(states)
+    known, person = take_person(node.class_name, states)
     return BeliefNode(
         name=node.name,
         kind=_KINDS[node.kind],
@@ -47,7 +49,7 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         parent=edge.parent if edge is not None else None,
         relation=_RELATIONS[edge.relation] if edge is not None else None,
         affordances=tuple(node.affordances),
-        states=states,
+        states=known,
         openness=None if node.openness < 0 else float(node.openness),
         hands=hands_record(node),
         source=_SOURCES[node.source],
@@ -56,6 +58,7 @@ def _node_record(node: Any, edge: Any, stamp_s: float) -> BeliefNode:
         look=look,
         heading_rad=_heading_rad(node),
         maybe=maybe,
+        person=person,
     )
 
 
@@ -92,7 +95,8 @@ def state_update(message: Any) -> StateUpdate:
 def entity_record(message: Any) -> EntityState:
     """The entity in an EntityState message; `openness` has single precision."""
     at, turn = message.pose.position, message.pose.orientation
-    states, look = take_look({item.name: bool(item.value) for item in message.states})
+    given, look = take_look({item.name: bool(item.value) for item in message.states})
+    states, person = take_person(message.class_name, given)
     return EntityState(
         name=message.name,
         kind=_KINDS[message.kind],
@@ -111,6 +115,7 @@ def entity_record(message: Any) -> EntityState:
         openness=None if message.openness < 0 else float(message.openness),
         hands=hands_record(message),
         look=look,
+        person=person,
     )
 
 

@@ -10,6 +10,7 @@ from planner.world.agents import Body
 from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import Furniture, Interior, Joint
+from planner.world.person import Person
 from planner.world.receptacle import ThingShape
 from planner.world.shapes import UNKNOWN_LOOK, Color, Look
 from planner.world.state import EntityState
@@ -131,7 +132,7 @@ class Piece:
 
 @dataclass(slots=True)
 class Thing:
-    """A movable object; its pose is that of the centre of its underside, upright.
+    """A movable object or a person; its pose is that of the centre of its underside, upright.
 
     `color`: in which it is drawn; None: as its class is.
     """
@@ -153,6 +154,7 @@ class Thing:
     shape: ThingShape = field(default_factory=ThingShape)
     color: Color | None = None
     look: Look = UNKNOWN_LOOK
+    person: Person | None = None
 
     @property
     def pose(self) -> Place:
@@ -201,6 +203,7 @@ class Thing:
             affordances=self.affordances,
             states=dict(self.states),
             look=self.look,
+            person=self.person,
         )
 
 

@@ -15,6 +15,7 @@ from planner.world.errors import FileError
 from planner.world.furnishing import thing_parts
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
+from planner.world.person import person_parts
 from planner.world.shapes import Axis, Part, Shape, solids
 from sim_bridge.embedded.entities import Thing
 from sim_bridge.embedded.sensing import NEAR_M
@@ -145,6 +146,13 @@ def _add_solid(body: mujoco.MjsBody, part: Part, yaw_rad: float, group: int) -> 
     )
 
 
+def _parts(thing: Thing, catalogue: Catalogue) -> Iterable[Part]:
+    person = thing.person
+    if person is not None:
+        return person_parts(person.posture, person.gesture, person.clothes)
+    return thing_parts(catalogue.objects[thing.class_name], thing.size_m, thing.color)
+
+
 class Scene:
     """A compiled world and its poses. `sync` follows the world's changes."""
 
@@ -153,8 +161,7 @@ class Scene:
         spec = house.copy()
         for thing in world.things.values():
             body = spec.worldbody.add_body(name=thing.name, mocap=True)
-            cls = catalogue.objects[thing.class_name]
-            for part in thing_parts(cls, thing.size_m, thing.color):
+            for part in _parts(thing, catalogue):
                 add_part(body, part, GROUP_THING)
         for agent in world.agents.values():
             body = spec.worldbody.add_body(name=agent.name, mocap=True)

@@ -19,6 +19,7 @@ from planner.world.errors import FileError
 from planner.world.floor_grid import FloorGrid
 from planner.world.furnishing import look_of_thing
 from planner.world.house import Furniture, ObjectPlacement
+from planner.world.person import person_name
 from planner.world.receptacle import containment_cycle, part_of, shape_of
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
@@ -26,6 +27,7 @@ from planner.world.vocabulary import Hand, Relation, floor_name, hand_holding, w
 from sim_bridge.embedded.entities import Agent, Piece, Place, Thing
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.people import Walk, hand_of, place_people
 from sim_bridge.embedded.sensor_model import ErringSensors
 
 AGENT_GAP_M = 0.05
@@ -100,6 +102,14 @@ class KinematicWorld:
             name: np.random.default_rng([seed, 4, agent.instance_id])
             for name, agent in self.agents.items()
         }
+        self.persons = {person_name(i): record for i, record in enumerate(episode.people)}
+        # Persons who follow, or are followed.
+        self.walks: dict[str, Walk] = {}
+        bodies_m = [(agent.x_m, agent.y_m) for agent in self.agents.values()]
+        rng = np.random.default_rng([seed, 5])
+        for person in place_people(ground, episode, self.things, bodies_m, ids, rng):
+            self.things[person.name] = person
+            self.hold(person, self.persons[person.name].holds)
         for name, change in episode.furniture.items():
             if change.open:
                 for joint in self.pieces[name].opening:
@@ -346,16 +356,16 @@ class KinematicWorld:
             if self.ground.is_in_furniture(x, y, z):
                 share = min(1.0, DRAWN_IN_M / math.hypot(hand[0], hand[1]))
                 x, y, _ = agent.to_map((hand[0] * share, hand[1] * share, 0.0))
-            self._move(thing, (x, y, z, agent.yaw_rad + agent.pan_rad), agent.room)
+            self.move(thing, (x, y, z, agent.yaw_rad + agent.pan_rad), agent.room)
 
-    def _move(self, thing: Thing, pose: Place, room: str | None) -> None:
+    def move(self, thing: Thing, pose: Place, room: str | None) -> None:
         """Moves a thing with everything in or on it."""
         thing.x_m, thing.y_m, thing.z_m, thing.yaw_rad = pose
         thing.room = room
         self.touch(thing.name)
         for name, (x, y, z, yaw) in self._loads.get(thing.name, {}).items():
             at = thing.to_map((x, y, z))
-            self._move(self.things[name], (*at, thing.yaw_rad + yaw), room)
+            self.move(self.things[name], (*at, thing.yaw_rad + yaw), room)
 
     def take(self, agent: Agent, thing: Thing, hand: Hand = Hand.RIGHT) -> None:
         """Puts a thing into an agent's empty hand."""
@@ -389,10 +399,30 @@ class KinematicWorld:
             raise ValueError(f"{thing.name} cannot be put {relation} itself")
         agent.hands = with_thing(agent.hands, hand, None)
         thing.parent, thing.relation, thing.part = parent, relation, part
-        self._move(thing, pose, None)
+        self.move(thing, pose, None)
         self._rest(thing)
         self.touch(agent.name)
         return thing
+
+    def hold(self, person: Thing, name: str | None) -> None:
+        """Puts a thing that nobody holds into a person's hand; None = nothing."""
+        thing = self.things.get(name or "")
+        if thing is None:
+            return
+        self._loads.get(thing.parent, {}).pop(thing.name, None)
+        thing.parent, thing.relation, thing.part = person.name, Relation.HELD, "hand"
+        self.move(thing, hand_of(person, thing.size_m[2]), None)
+        self._rest(thing)
+
+    def release(self, person: Thing, thing: Thing) -> None:
+        """Lets a person give what is in the hand, for an agent to `take` at once."""
+        self._loads.get(person.name, {}).pop(thing.name, None)
+        thing.relation = Relation.ON
+
+    def held_by(self, person: Thing) -> Thing | None:
+        """What a person holds."""
+        held = (self.things[name] for name in self._loads.get(person.name, ()))
+        return next((thing for thing in held if thing.relation is Relation.HELD), None)
 
     def set_opening(self, piece: Piece, joint: str, opening: float) -> None:
         """Moves a joint with the contents of a drawer."""
@@ -406,7 +436,7 @@ class KinematicWorld:
                 if interior.joint == joint and interior.moves:
                     for thing in self.resting_on(piece.name, interior.name):
                         x, y, z, yaw = thing.pose
-                        self._move(thing, (x + mx, y + my, z + dz, yaw), thing.room)
+                        self.move(thing, (x + mx, y + my, z + dz, yaw), thing.room)
         self.touch(piece.name)
 
     def divide(self, thing: Thing) -> None:

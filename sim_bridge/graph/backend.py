@@ -15,6 +15,7 @@ from planner.world.files import FileModel, read_model
 from planner.world.geometry import Box, Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import Sighting
+from planner.world.person import refuse_people
 from planner.world.primitive import Primitive
 from planner.world.share import config_dir
 from planner.world.vocabulary import held_things
@@ -57,6 +58,7 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
 
     def reset(self, house: House, episode: Episode, seed: int) -> None:
         """Loads an episode; a failed load changes nothing."""
+        refuse_people(episode.title, episode.people, "the graph world")
         start = start_of(house, episode, default_catalogue())
         self._load(GraphWorld(start, episode, seed))
 

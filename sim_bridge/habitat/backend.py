@@ -20,6 +20,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House, house_json
 from planner.world.observation import CameraFrame, Sighting
+from planner.world.person import refuse_people
 from planner.world.primitive import Capabilities, Primitive, PrimitiveCode
 from planner.world.states import default_state_skills
 from sim_bridge.backend import Handle
@@ -177,6 +178,7 @@ class HabitatBackend(KinematicBackend):
             self._next_scene = None
 
     def _new_world(self, house: House, episode: Episode, seed: int) -> KinematicWorld:
+        refuse_people(episode.title, episode.people, "Habitat")
         if self._settings.dataset:
             # A wrong path is told before habitat-sim is started, which takes seconds.
             self._house_data(house)

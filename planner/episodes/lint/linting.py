@@ -340,7 +340,8 @@ def _rule_of_finding(field: str, reason: str) -> Rule:
         return Rule.PLACEMENT
     if parts[-1] == "states":
         return Rule.MISSING_AFFORDANCE
-    if parts[-1] in ("class_name", "parent") or (parts[0] == "furniture" and len(parts) == 2):
+    unknown = parts[-1] in ("class_name", "parent") or (parts[0] == "furniture" and len(parts) == 2)
+    if unknown or (parts[0] == "people" and " unknown " in reason):
         return Rule.UNKNOWN_ENTITY
     return Rule.PLACEMENT
 

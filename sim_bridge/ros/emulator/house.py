@@ -76,7 +76,7 @@ class GripWorld(KinematicWorld):
             thing = self.things[name]
             x, y, z = self.grip.apply(self._held_at)
             yaw = wrap_angle_rad(_finger_yaw_rad(self.grip) + self._held_yaw_rad)
-            self._move(thing, (x, y, max(0.0, z - thing.size_m[2] / 2), yaw), agent.room)
+            self.move(thing, (x, y, max(0.0, z - thing.size_m[2] / 2), yaw), agent.room)
 
 
 def _finger_yaw_rad(grip: Pose) -> float:

@@ -30,6 +30,7 @@ from planner.world.belief import Source
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraFrame, Observation, Sighting
+from planner.world.person import Gesture, Person, Posture
 from planner.world.skill import SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, Relation
@@ -308,3 +309,18 @@ def seen_s(stage: Stage, entity_id: int) -> float | None:
 def replace_entity(state: WorldState | None, entity: EntityState) -> WorldState:
     assert state is not None
     return replace(state, entities={**state.entities, entity.name: entity})
+
+
+def test_of_a_person_everything_is_seen_but_the_name_and_what_was_done() -> None:
+    truth = Person("Ann", ("red shirt",), Posture.SITTING, Gesture.WAVING, ("met",))
+    stage = Stage(shown=[Sighting("person_0", 0.1, 2.0, (0.0, 0.0), (1.0, 1.0, 0.5))])
+    person = replace(
+        thing("person_0", 60, (1.0, 1.0, 0.0), "table_0"), class_name="person", person=truth
+    )
+    stage.look(person)
+    entity = stage.memory.belief(1.0).nodes["person_0"]
+    assert entity.person == replace(truth, name="", done=())
+    assert "person sitting red shirt waving" in entity.description
+    stage.look(replace(person, person=replace(truth, posture=Posture.STANDING, gesture=None)))
+    entity = stage.memory.belief(2.0).nodes["person_0"]
+    assert entity.person == Person("", ("red shirt",))

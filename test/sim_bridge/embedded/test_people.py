@@ -1,0 +1,110 @@
+"""Persons of an episode in the embedded world."""
+
+import math
+
+import pytest
+
+from planner.world.episode import Episode
+from planner.world.errors import FileError
+from planner.world.house_checks import load_shipped_house
+from planner.world.person import Person
+from planner.world.vocabulary import Relation
+from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.embedded.people import APART_M
+
+
+def episode(*people: dict[str, object], house: str = "train_0") -> Episode:
+    place = load_shipped_house(house)
+    return Episode.model_validate(
+        {
+            "version": 1,
+            "episode_id": "people",
+            "house": house,
+            "instruction": "",
+            "agents": [{"uid": "agent_0", "kind": "robot"}],
+            "objects": [item.model_dump() for item in place.objects],
+            "people": list(people),
+        }
+    )
+
+
+def loaded(*people: dict[str, object]) -> EmbeddedBackend:
+    backend = EmbeddedBackend()
+    backend.reset(load_shipped_house("train_0"), episode(*people), 0)
+    return backend
+
+
+def test_a_person_stands_in_the_room_of_the_file() -> None:
+    backend = loaded({"name": "Charlie", "clothes": ["shirt red"], "room": "kitchen_0"})
+    entity = backend.world_state().entities["person_0"]
+    assert entity.class_name == "person"
+    assert entity.room == "kitchen_0"
+    assert entity.person == Person("Charlie", ("red shirt",))
+    house = load_shipped_house("train_0")
+    assert house.room_at(*entity.pose.position_m[:2]) == "kitchen_0"
+
+
+def test_who_sits_at_a_couch_sits_on_it() -> None:
+    couch = next(f for f in load_shipped_house("train_0").furniture if f.class_name == "couch")
+    people = [{"posture": "sitting", "room": couch.room, "at": couch.name} for _ in range(2)]
+    entities = loaded(*people).world_state().entities
+    for name in ("person_0", "person_1"):
+        assert entities[name].parent == couch.name
+        assert 0.2 < entities[name].pose.position_m[2] < 0.8
+    first, second = entities["person_0"].box, entities["person_1"].box
+    assert first.horizontal_gap_m(second) > 0
+
+
+def test_persons_of_one_room_stand_apart_and_off_its_doors() -> None:
+    house = load_shipped_house("train_0")
+    backend = loaded(*({"room": "kitchen_0"} for _ in range(4)))
+    entities = backend.world_state().entities
+    points = [entities[f"person_{i}"].pose.position_m[:2] for i in range(4)]
+    points.append(entities["agent_0"].pose.position_m[:2])
+    apart = [math.dist(a, b) for i, a in enumerate(points) for b in points[:i]]
+    assert min(apart) >= APART_M
+    assert all(math.dist(p, d.center_m) > 0.5 for p in points[:4] for d in house.doors)
+
+
+def test_a_camera_shows_a_person_in_the_colour_of_the_clothes() -> None:
+    backend = loaded({"clothes": ["red shirt", "blue jeans"], "room": "kitchen_0"})
+    world = backend._loaded()
+    person, agent = world.things["person_0"], world.agents["agent_0"]
+    agent.tilt_rad = 0.0
+    world.move_agent(agent, person.x_m - 1.6, person.y_m, 0.0)
+    frame = backend.observe("agent_0").cameras["hand"]
+    shown = frame.rgb[frame.instances == person.instance_id].astype(int)
+    red = shown[(shown[:, 0] > 100) & (shown[:, 0] > 2 * shown[:, 1])]
+    assert len(shown) > 500
+    assert len(red) > 100
+    assert "person_0" in {s.name for s in backend.sightings("agent_0")}
+
+
+@pytest.mark.parametrize(
+    ("person", "field"),
+    [
+        ({"room": "cellar_0"}, "people.0.room"),
+        ({"room": "kitchen_0", "at": "throne_0"}, "people.0.at"),
+    ],
+)
+def test_a_person_in_no_place_is_an_error_with_its_field(
+    person: dict[str, object], field: str
+) -> None:
+    with pytest.raises(FileError, match=f"people: {field}"):
+        loaded(person)
+
+
+def test_what_a_person_holds_is_in_the_hand() -> None:
+    house = load_shipped_house("train_0")
+    name = house.objects[0].name
+    entity = loaded({"room": "kitchen_0", "holds": name}).world_state().entities[name]
+    assert (entity.parent, entity.relation, entity.room) == ("person_0", Relation.HELD, "kitchen_0")
+
+
+def test_a_world_without_persons_is_as_it_was() -> None:
+    assert loaded().world_state().entities.keys() == {
+        *(e.name for e in (*load_shipped_house("train_0").rooms,)),
+        *(e.name for e in load_shipped_house("train_0").furniture),
+        *(e.name for e in load_shipped_house("train_0").objects),
+        "agent_0",
+    }
