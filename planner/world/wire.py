@@ -146,11 +146,13 @@ def intrinsics_of(message: Any) -> Intrinsics:
     """The intrinsics of a sensor_msgs/CameraInfo.
 
     Raises:
-        PlannerError: if the camera is not calibrated.
+        PlannerError: if the camera is not calibrated, or its picture is mirrored.
     """
-    if not message.k[0] > 0:
-        raise PlannerError("camera_info of a camera that is not calibrated (k[0] is 0)")
     fx, cx, fy, cy = (float(message.k[i]) for i in (0, 2, 4, 5))
+    if fx < 0 or fy < 0:
+        raise PlannerError(f"camera_info of a mirrored picture (k[0] is {fx:g}, k[4] is {fy:g})")
+    if not (fx > 0 and fy > 0):
+        raise PlannerError("camera_info of a camera that is not calibrated (k[0] or k[4] is 0)")
     return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)
 
 

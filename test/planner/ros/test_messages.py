@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -110,6 +111,15 @@ def test_wrong_pictures_are_reported() -> None:
 def test_lenses() -> None:
     lens = Intrinsics(384, 300, 250.0, 251.0, 191.5, 149.5)
     assert intrinsics_of(conversions.camera_info(HEAD, lens)) == lens
+
+
+@pytest.mark.parametrize(("index", "name"), [(0, "k[0] is -300"), (4, "k[4] is -300")])
+def test_a_mirrored_camera_is_named(index: int, name: str) -> None:
+    message = CameraInfo()
+    message.k[0] = message.k[4] = 300.0
+    message.k[index] = -300.0
+    with pytest.raises(PlannerError, match=re.escape(name)):
+        intrinsics_of(message)
 
 
 def plain(update: StateUpdate) -> StateUpdate:
