@@ -117,7 +117,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "record_images",
         "compressed",
-        "pictures in the bag: JPEG and depth as PNG in millimetres, as published, or none",
+        "pictures in the bag: JPEG or PNG, and depth as PNG in millimetres, as published, or none",
         ("compressed", "raw", "none"),
     ),
     Argument(

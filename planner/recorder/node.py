@@ -132,7 +132,7 @@ class RecorderNode(Node):
             self,
             "images",
             "compressed",
-            "pictures as JPEG and depth as PNG in millimetres, as published, or not at all",
+            "pictures as JPEG or PNG, depth as PNG in millimetres, as published, or not at all",
             choices=[*IMAGE_CHOICES],
         )
         image_hz = parameters.number(

@@ -22,12 +22,11 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
 from planner.world.picture_codec import (
-    COLOUR_FORMAT,
     DEPTH_FORMAT,
     decode_colour,
     decode_depth,
-    encode_colour,
     encode_depth,
+    packed_colour,
 )
 
 
@@ -237,7 +236,7 @@ def compressed(data: bytes) -> tuple[str, bytes]:
     if not suffix:
         return "", data
     if suffix == COLOUR_SUFFIX:
-        packed, kind = encode_colour(rgb_array(message)), COLOUR_FORMAT
+        packed, kind = packed_colour(rgb_array(message))
     else:
         packed, kind = encode_depth(depth_array(message)), DEPTH_FORMAT
     result = CompressedImage(header=message.header, format=kind, data=packed)

@@ -19,7 +19,10 @@ from planner.world.wire import intrinsics_of
 
 JPEG_QUALITY = 90
 COLOUR_FORMAT = "rgb8; jpeg compressed bgr8"
-# 22 instead of 32 kB at level 1, for 4.7 instead of 2.9 ms.
+LOSSLESS_FORMAT = "rgb8; png compressed bgr8"
+# A picture is drawn if so many pixels are as their left neighbours, in every so manieth row.
+_DRAWN_SHARE, _PROBED_ROW = 0.5, 16
+# Of depth, 22 instead of 32 kB at level 1, for 4.7 instead of 2.9 ms.
 _PNG_LEVEL = 5
 DEPTH_FORMAT = "16UC1; compressedDepth png"
 MAX_DEPTH_MM = 65534
@@ -70,6 +73,20 @@ class CompressedPicture(Protocol):
 def encode_colour(rgb: RgbImage) -> bytes:
     """JPEG of (h, w, 3) uint8 in the order red, green, blue."""
     return _encoded(".jpg", rgb[..., ::-1], [cv2.IMWRITE_JPEG_QUALITY, JPEG_QUALITY])
+
+
+def packed_colour(rgb: RgbImage) -> tuple[bytes, str]:
+    """(h, w, 3) uint8 in the least harmful form, and its format in sensor_msgs/CompressedImage.
+
+    PNG for drawn pictures, whose areas of one colour it packs into half of a JPEG; what a network
+    sees in them is not what it sees after JPEG. A camera's noise makes it JPEG.
+    """
+    rows = rgb[::_PROBED_ROW]
+    drawn = np.mean((rows[:, 1:] == rows[:, :-1]).all(axis=2)) >= _DRAWN_SHARE
+    if not drawn:
+        return encode_colour(rgb), COLOUR_FORMAT
+    packed = _encoded(".png", rgb[..., ::-1], [cv2.IMWRITE_PNG_COMPRESSION, _PNG_LEVEL])
+    return packed, LOSSLESS_FORMAT
 
 
 def encode_depth(depth_m: DepthImage) -> bytes:
@@ -314,7 +331,9 @@ def lens_of(message: Any, *, rectified: bool = False) -> Lens:
 
 def _projected(message: Any) -> Intrinsics:
     """The intrinsics in the projection matrix."""
-    if not message.p[0] > 0:
-        raise PlannerError("camera_info of rectified pictures without a projection (p[0] is 0)")
     fx, cx, fy, cy = (float(message.p[i]) for i in (0, 2, 5, 6))
+    if fx < 0 or fy < 0:
+        raise PlannerError(f"camera_info of a mirrored picture (p[0] is {fx:g}, p[5] is {fy:g})")
+    if not (fx > 0 and fy > 0):
+        raise PlannerError("camera_info of rectified pictures without a projection (p[0] is 0)")
     return Intrinsics(int(message.width), int(message.height), fx, fy, cx, cy)

@@ -21,12 +21,14 @@ from planner.world.errors import PlannerError
 from planner.world.picture_codec import (
     COLOUR_FORMAT,
     DEPTH_FORMAT,
+    LOSSLESS_FORMAT,
     decode_colour,
     decode_depth,
     decode_instances,
     encode_colour,
     encode_depth,
     lens_of,
+    packed_colour,
 )
 
 
@@ -249,3 +251,17 @@ def test_a_picture_of_another_size_is_said() -> None:
     small = np.zeros((10, 20), np.float32)
     with pytest.raises(PlannerError, match="a depth of 20 x 10 pixels, but its camera_info says 9"):
         lens.straightened(np.zeros((HEIGHT, WIDTH, 3), np.uint8), small)
+
+
+def test_drawn_pictures_are_packed_without_loss_and_noisy_ones_small() -> None:
+    drawn = np.kron(np.arange(48, dtype=np.uint8).reshape(6, 8), np.ones((64, 48), np.uint8))
+    rgb = np.stack([drawn, 2 * drawn, 255 - drawn], axis=2)
+    packed, kind = packed_colour(rgb)
+    assert kind == LOSSLESS_FORMAT
+    assert np.array_equal(decode_colour(Compressed(kind, packed)), rgb)
+    noise = np.random.default_rng(1).normal(0, 3, rgb.shape)
+    noisy = np.clip(rgb + noise, 0, 255).astype(np.uint8)
+    packed, kind = packed_colour(noisy)
+    assert kind == COLOUR_FORMAT
+    assert len(packed) < noisy.size / 4
+    assert np.abs(decode_colour(Compressed(kind, packed)).astype(int) - noisy).mean() < 5
