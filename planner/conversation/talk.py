@@ -18,6 +18,7 @@ from planner.conversation.telling import Standing, told
 from planner.conversation.utterances import Kind, Utterance, utterance_of
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
+from planner.language.questions import asks
 from planner.language.reading import Ask
 from planner.world.belief import Belief
 from planner.world.bounds import MAX_TEXT_LENGTH
@@ -144,7 +145,8 @@ def is_task(text: str) -> bool:
     """Whether words are a task by themselves: not "the bowl", "take the bowl", "wash it"."""
     words = re.findall(r"[a-z']+", text.lower())
     short = len(words) < 5 and words[:1] in (["take"], ["use"], ["get"], ["fetch"], ["bring"])
-    return isinstance(interpret(text), Goal) and not (short and "me" not in words)
+    is_goal = isinstance(interpret(text), Goal) and not asks(text)
+    return is_goal and not (short and "me" not in words)
 
 
 def names_something(text: str) -> bool:

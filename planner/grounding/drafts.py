@@ -21,6 +21,8 @@ from planner.world.vocabulary import EntityKind, is_open
 # Which known things fit a description.
 
 _BY_VOLUME = {Pick.BIGGEST: True, Pick.SMALLEST: False}
+# Nobody knows what things weigh: it is asked which one is meant.
+_UNMEASURED = frozenset({Pick.HEAVIEST, Pick.LIGHTEST, Pick.THINNEST})
 _BY_DISTANCE = {Pick.NEAREST: False, Pick.FARTHEST: True}
 _SIZES: Mapping[Size, tuple[Callable[[Thing], float], bool]] = {
     Size.BIG: (lambda thing: math.prod(thing.box.size_m), True),
@@ -152,6 +154,8 @@ class Fitting:
                 key=lambda t: math.hypot(t.position_m[0] - x, t.position_m[1] - y),
                 reverse=_BY_DISTANCE[pick],
             )
+        elif pick in _UNMEASURED:
+            return found
         else:
             ranked = leftmost(found, self._viewpoint())
             ranked = ranked if pick is Pick.LEFTMOST else ranked[::-1]

@@ -23,10 +23,13 @@ from planner.grounding.spots import purposes, start_of
 from planner.language.goal_form import (
     Description,
     Find,
+    Follow,
     Go,
     Goal,
+    Guide,
     Leave,
     Make,
+    Meet,
     Mention,
     Move,
     Never,
@@ -35,9 +38,13 @@ from planner.language.goal_form import (
     Place,
     Prepare,
     Request,
+    Tell,
+    phrases_of,
+    phrases_within,
 )
 from planner.language.lexicon import (
     JOINT_STATES,
+    PERSON,
     Actor,
     Amount,
     Arrangement,
@@ -91,6 +98,12 @@ def _tidy(prepare: Prepare) -> Move:
     where = () if prepare.at is None else (Place(relation=Relation.AT, anchor=prepare.at),)
     things = Description(kind="thing", count=Amount.ALL, where=where)
     return Move(things=(things,), to=(Place(relation=Relation.AT, anchor=Spot.USUAL),))
+
+
+def _names_people(request: Request) -> bool:
+    """Whether a person is a part of what is asked for, such as who gets a thing."""
+    inner = (part for phrase in phrases_of(request) for part in phrases_within(phrase))
+    return any(isinstance(part, Description) and part.kind == PERSON for part in inner)
 
 
 class Grounder:
@@ -178,7 +191,9 @@ class Grounder:
         self._bindings.open.unbound.append(unbound)
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
-        if isinstance(request, Move):
+        if isinstance(request, Meet | Tell | Follow | Guide) or _names_people(request):
+            self._note(index, Why.UNSAYABLE, "No planner knows people yet.")
+        elif isinstance(request, Move):
             self._move(request, index, step, path)
         elif isinstance(request, Make):
             self._make(request, index, step, path)

@@ -13,9 +13,12 @@ from planner.language.goal_form import (
     Anchor,
     Description,
     Find,
+    Follow,
     Go,
+    Guide,
     Leave,
     Make,
+    Meet,
     Mention,
     Move,
     Never,
@@ -23,8 +26,8 @@ from planner.language.goal_form import (
     OneOf,
     Place,
     PlaceOf,
-    Prepare,
     Request,
+    Tell,
 )
 from planner.language.lexicon import (
     Actor,
@@ -259,11 +262,10 @@ def words_of(phrase: NounPhrase | Anchor) -> str:
 def request_words(request: Request) -> str:
     """A request in English: "put the cup in the sink"."""
     said = f"you {_core(request)}" if request.who is Actor.SPEAKER else _core(request)
-    if isinstance(request, Move | Make | Leave | Never | Prepare | Find | Go):
-        if request.only_if:
-            said += f" if there is {_all(request.only_if)}"
-        if request.unless:
-            said += f" unless there is {_all(request.unless)}"
+    if request.only_if:
+        said += f" if there is {_all(request.only_if)}"
+    if request.unless:
+        said += f" unless there is {_all(request.unless)}"
     return said
 
 
@@ -293,6 +295,16 @@ def _core(request: Request) -> str:
         return f"find {_all(request.things)}"
     if isinstance(request, Go):
         return f"go{''.join(f' {_way(place)}' for place in request.to)}"
+    if isinstance(request, Meet):
+        return f"meet {_all(request.things)}"
+    if isinstance(request, Tell):
+        about = f" of {_all(request.things)}" if request.things else ""
+        whom = "you" if request.to is Spot.ME else words_of(request.to)
+        return f"tell {whom} the {request.topic.replace('_', ' ')}{about}"
+    if isinstance(request, Follow | Guide):
+        verb = "follow" if isinstance(request, Follow) else "guide"
+        where = "".join(f" {_way(place)}" for place in request.to)
+        return f"{verb} {_all(request.things)}{where}"
     people = f" for {request.people}" if request.people else ""
     at = f" at {words_of(request.at)}" if request.at else ""
     return f"{_OCCASIONS[request.occasion]}{people}{at}"
@@ -346,6 +358,8 @@ def _is_plural(phrase: NounPhrase) -> bool:
 
 def _described(it: Description) -> str:
     plural = it.count != 1
+    if it.name:
+        return " ".join((it.name, *(_place(place) for place in it.where)))
     noun = it.kind
     looks = [
         str(word)
@@ -354,6 +368,8 @@ def _described(it: Description) -> str:
     ]
     head = " ".join([*_determiner(it), *looks, _plural(noun) if plural else noun])
     tail = "".join(f" {_place(place)}" for place in it.where)
+    if it.wears:
+        tail = f" wearing a {' and a '.join(it.wears)}{tail}"
     if it.holding:
         tail += f" with {_all(it.holding)}"
     if it.but:

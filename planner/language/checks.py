@@ -20,7 +20,17 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.goal_form import Description, Goal, Leave, Make, Move, Never, Place, Prepare
+from planner.language.goal_form import (
+    Description,
+    Goal,
+    Leave,
+    Make,
+    Move,
+    Never,
+    Place,
+    Prepare,
+    Tell,
+)
 from planner.language.lexicon import (
     Actor,
     Amount,
@@ -395,6 +405,13 @@ class Accounting:
         self._kind_words = {word for kind in self._kinds for word in kind.split()}
         self._kind_words |= {plural_of(word) for word in self._kind_words}
         self._kind_words |= {word for state in self._states for word in state.split()}
+        self._kind_words |= {
+            word
+            for it in self._described
+            for worn in it.wears
+            for name in (worn, plural_of(worn))
+            for word in name.replace("-", " ").split()
+        }
         self._looks = {
             str(look) for it in self._described for look in (it.color, it.material, it.size) if look
         }
@@ -507,6 +524,9 @@ class Accounting:
         """Whether a function word that restricts what is asked for has left a trace."""
         source = self._source
         word = source.word(at)
+        if word == "many" and source.word(at - 1) == "how":
+            # "How many" is what is told.
+            return any(isinstance(r, Tell) for r in self._requests)
         if word in _UNSUPPORTED:
             return False
         if (other := _CONTRASTS.get(word)) and other in source.words:

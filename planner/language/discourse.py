@@ -17,7 +17,7 @@ from planner.language.drafts import (
     Where,
     several,
 )
-from planner.language.lexicon import Amount, Relation, Spot, can_be
+from planner.language.lexicon import PERSON, Amount, Relation, Spot, can_be
 from planner.language.places import is_furniture, is_room
 from planner.language.pronouns import RoomContexts, Spoken
 from planner.language.reading import AlreadyTrue, AskReason, Refused, Source
@@ -32,6 +32,9 @@ class Discourse(RoomContexts):
         self._protected: list[Noun] = []
         self._sliced: list[Noun] = []
         self._before: int | None = None
+        # The last of whom was spoken, and whether the latest request is about people alone.
+        self.person: Noun | None = None
+        self.is_about_people = False
 
     def forget_places(self) -> None:
         """Makes the places of the latest request none that "it" can mean."""
@@ -61,6 +64,9 @@ class Discourse(RoomContexts):
             thing for phrase in do.tools for thing in self._phrase(phrase, lambda _: True, [])
         ]
         own = [thing for thing in do.things if isinstance(thing, Noun)]
+        people = [thing for thing in own if thing.kind == PERSON and not several(thing)]
+        # "It" and "them" are things, unless a verb is about people.
+        own = [thing for thing in own if thing.kind != PERSON]
         for thing in own if do.act is Act.MAKE and self._room is not None else ():
             self._into_context(thing, [])
         self._swap_places(do, own)
@@ -94,10 +100,14 @@ class Discourse(RoomContexts):
         if do.act is Act.LEAVE:
             self._protected += own
         targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun) and not do.guess]
+        people += [noun for noun in targets if noun.kind == PERSON]
+        targets = [noun for noun in targets if noun.kind != PERSON]
+        self.is_about_people = bool(people) and not own
+        self.person = people[-1] if people else self.person
         described = [w for thing in own for w in thing.where]
         anchors = targets + [w.anchor for w in described if isinstance(w.anchor, Noun)]
         if own or anchors:
-            places = [w for w in do.to if not isinstance(w.anchor, Spot)]
+            places = [w for w in do.to if not isinstance(w.anchor, Spot) and not _is_person(w)]
             if not places:
                 cleared = any(w.anchor is Spot.ELSEWHERE for w in do.to)
                 places = [w for w in described if cleared or w.way is not Way.FROM]
@@ -279,7 +289,7 @@ class Discourse(RoomContexts):
         known = [
             n
             for n in reversed(self._nouns)
-            if n.kind not in ("", "floor") and not is_room(n) and n not in inner
+            if n.kind not in ("", "floor", PERSON) and not is_room(n) and n not in inner
         ]
         fresh = self._before is not None and len(self._nouns) == self._before
         counted = isinstance(noun.count, int) and not noun.definite and not noun.described
@@ -356,3 +366,7 @@ class Discourse(RoomContexts):
                 and where.way is not Way.FROM
             ):
                 where.relation = Relation.IN
+
+
+def _is_person(where: Where) -> bool:
+    return isinstance(where.anchor, Noun) and where.anchor.kind == PERSON

@@ -10,10 +10,13 @@ from planner.language.goal_form import (
     Anchor,
     Description,
     Find,
+    Follow,
     Go,
     Goal,
+    Guide,
     Leave,
     Make,
+    Meet,
     Mention,
     Move,
     Never,
@@ -23,6 +26,7 @@ from planner.language.goal_form import (
     PlaceOf,
     Prepare,
     Request,
+    Tell,
 )
 from planner.language.lexicon import (
     Actor,
@@ -34,6 +38,7 @@ from planner.language.lexicon import (
     Relation,
     Size,
     Spot,
+    Topic,
 )
 from planner.world.shapes import Color, Material
 
@@ -82,6 +87,8 @@ class Noun:
     clause: tuple[int, int] | None = None
     in_turn: bool = False
     heated: bool | None = None
+    name: str = ""
+    wears: list[str] = field(default_factory=list)
 
     @property
     def described(self) -> bool:
@@ -89,6 +96,7 @@ class Noun:
         return bool(
             self.color or self.material or self.size or self.pick or self.states or self.where
             or self.holding or self.but or self.other_than or self.elsewhere
+            or self.name or self.wears
         )  # fmt: skip
 
 
@@ -151,7 +159,14 @@ class Act(StrEnum):
     PREPARE = "prepare"
     FIND = "find"
     GO = "go"
+    MEET = "meet"
+    TELL = "tell"
+    FOLLOW = "follow"
+    GUIDE = "guide"
     MENTION = "mention"
+
+
+WITH_PEOPLE = frozenset({Act.MEET, Act.TELL, Act.FOLLOW, Act.GUIDE})
 
 
 @dataclass(eq=False, slots=True)
@@ -168,6 +183,7 @@ class Do:
         complaint: it says that things are where they should not be.
         tools: what it is done with.
         later: which of the things come after those before them ("the cup, then the plate").
+        topic: what is told, to the anchor of `to`.
         tempers: the place only makes things hot or cold.
         heats: what is switched on with the things in it.
         spells_out: the request whose vague things ("some toys") these are.
@@ -194,6 +210,7 @@ class Do:
     complaint: bool = False
     tools: list[Phrase] = field(default_factory=list)
     later: list[int] = field(default_factory=list)
+    topic: Topic | None = None
     spells_out: Do | None = None
     tempers: bool = False
     heats: Noun | None = None
@@ -258,7 +275,7 @@ def fresh_noun(noun: Noun) -> Noun:
         [fresh_noun(inner) for inner in noun.other_than] if noun.other_than else [],
         fresh_noun(noun.part_of) if noun.part_of else None,
         noun.elsewhere, noun.each, noun.bare, noun.vague, noun.clause, noun.in_turn,
-        noun.heated,
+        noun.heated, noun.name, noun.wears[:],
     )  # fmt: skip
 
 
@@ -337,6 +354,15 @@ class Emission:
                 return Find(things=things)
             case Act.GO:
                 return Go(to=places)
+            case Act.MEET:
+                return Meet(things=things)
+            case Act.TELL:
+                to = places[0].anchor if places else Spot.ME
+                return Tell(topic=do.topic or Topic.ANSWER, things=things, to=to)
+            case Act.FOLLOW:
+                return Follow(things=things, to=places)
+            case Act.GUIDE:
+                return Guide(things=things, to=places)
             case _:
                 at = self.phrase(do.things[0]) if do.things else None
                 occasion = do.occasion or Occasion.TIDY
@@ -374,6 +400,7 @@ class Emission:
                 self._written[id(n)] for n in noun.other_than if id(n) in self._written
             ),
             elsewhere=noun.elsewhere, each=noun.each and not amount, label=label,
+            name=noun.name or None, wears=tuple(noun.wears),
         )  # fmt: skip
 
     def _label(self, noun: Noun) -> str:

@@ -73,6 +73,9 @@ PICKS: Mapping[Words, Pick] = {
         Pick.FARTHEST: "farthest|furthest|farther|further",
         Pick.BIGGEST: "biggest|largest|tallest|bigger|larger|taller",
         Pick.SMALLEST: "smallest|tiniest|littlest|smaller|tinier",
+        Pick.HEAVIEST: "heaviest|heavier",
+        Pick.LIGHTEST: "lightest",
+        Pick.THINNEST: "thinnest|thinner",
         Pick.LEFTMOST: "left|leftmost|left hand",
         Pick.RIGHTMOST: "right|rightmost|right hand",
     }.items()

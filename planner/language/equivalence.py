@@ -15,10 +15,13 @@ from planner.language.goal_form import (
     Anchor,
     Description,
     Find,
+    Follow,
     Go,
     Goal,
+    Guide,
     Leave,
     Make,
+    Meet,
     Mention,
     Move,
     Never,
@@ -28,6 +31,7 @@ from planner.language.goal_form import (
     PlaceOf,
     Prepare,
     Request,
+    Tell,
 )
 from planner.language.lexicon import (
     GENERIC_KINDS,
@@ -149,7 +153,12 @@ class _Normalizer:
                 rest = (self._places(item.to, shared=several, target=True), item.arrangement)
                 if item.arrangement is not None:
                     return [(*common, _sorted(things), rest)]
-            case Leave() | Find():
+            case Follow() | Guide():
+                rest = self._places(item.to, shared=several, target=True)
+            case Tell():
+                told = (*common, item.topic, self._anchor(item.to))
+                return [(*told, thing) for thing in things] or [told]
+            case Leave() | Find() | Meet():
                 rest = ()
         return [(*common, thing, rest) for thing in things]
 
@@ -206,6 +215,7 @@ class _Normalizer:
             _kind(it.kind),
             (_count(it), it.bound, _is_definite(it), it.elsewhere, it.each),
             (it.color, it.material, it.size, it.pick, _sorted(it.states)),
+            (it.name, _sorted(it.wears)),
             self._places(it.where),
             _sorted(map(self._phrase, it.holding)),
             _sorted(map(self._phrase, it.but)),

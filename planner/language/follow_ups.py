@@ -237,11 +237,16 @@ class Shares(FollowUps):
         if going is None or not isinstance(room, Noun):
             return
         # "Go to the shelf, find a book and bring it to me": one that is there.
-        if not is_room(room) and not (is_furniture(room) and do.act is Act.FIND):
+        with_people = do.act in (Act.MEET, Act.FOLLOW, Act.GUIDE)
+        if not is_room(room) and not (is_furniture(room) and (do.act is Act.FIND or with_people)):
             return
         if do.act in (Act.GO, Act.LEAVE, Act.NEVER) or do.who is Actor.SPEAKER:
             return
-        there = do.act is Act.MAKE or (do.taken and all(w.anchor is Spot.ME for w in do.to))
+        there = (
+            do.act is Act.MAKE
+            or with_people
+            or (do.taken and all(w.anchor is Spot.ME for w in do.to))
+        )
         if not there or len(things) != len(do.things):
             # "Go to the kitchen and put the cup in the sink": the one there, or another.
             if do.act in (Act.MOVE, Act.MAKE):

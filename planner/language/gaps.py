@@ -46,6 +46,13 @@ class Gaps(Clauses):
         self._ignored: set[int] = set()
         self._told_states: tuple[Do, list[str]] | None = None
 
+    def person_before(self) -> Noun | None:
+        """The person of whom was spoken last."""
+        return self._discourse.person
+
+    def _spoke_of_people(self) -> bool:
+        return self._discourse.is_about_people
+
     def _gap(self, at: int) -> Dos | None:
         """Reads "and the plates in the sink", "the lemons as well", "not the ball"."""
         source = self._source

@@ -18,10 +18,13 @@ from pydantic import (
 )
 
 from planner.language.lexicon import (
+    PERSON,
+    TOPICS_OF,
     Actor,
     Amount,
     Arrangement,
     Bound,
+    Garment,
     Kind,
     Occasion,
     Pick,
@@ -29,6 +32,7 @@ from planner.language.lexicon import (
     Size,
     Spot,
     StateWord,
+    Topic,
 )
 from planner.world.files import FileModel
 from planner.world.shapes import Color, Material
@@ -135,7 +139,7 @@ Places = Annotated[tuple[Place, ...], BeforeValidator(_read_places), WrapSeriali
 
 
 class Description(Form):
-    """Things by what they are, as they are when the instruction is given.
+    """Things or people by what they are, as they are when the instruction is given.
 
     In files the kind stands at its determiner: `{the: cup}` should fit exactly one thing,
     `{a: cup}` any one, `{all: cup}` every one, `{some: cup}` at least two, `{few: cup}` at least
@@ -150,6 +154,8 @@ class Description(Form):
         but: what is not meant although it fits; in files `except`.
         other_than: labels of things from which these differ.
         elsewhere: a place other than the one where the moved things are.
+        name: of a person, who is then of the kind `person`.
+        wears: a person's clothes.
         each: one of its own for each of the things, or of the places, of the request.
         label: a name for later mentions; in files `as`.
     """
@@ -173,6 +179,8 @@ class Description(Form):
     other_than: Many[Label] = ()
     elsewhere: bool = False
     each: bool = False
+    name: Annotated[str, Field(min_length=1, max_length=40)] | None = None
+    wears: Many[Garment] = ()
     label: Label | None = Field(default=None, validation_alias="as", serialization_alias="as")
 
     @model_validator(mode="before")
@@ -188,6 +196,8 @@ class Description(Form):
             raise ValueError("'the' goes with no bound")
         if self.label in _SPOTS:
             raise ValueError(f"as: {self.label} is a place")
+        if (self.name or self.wears) and self.kind != PERSON:
+            raise ValueError(f"a {self.kind} has neither a name nor clothes")
         return self
 
     @model_serializer(mode="wrap")
@@ -378,6 +388,47 @@ class Go(_Request):
     to: Places = Field(validation_alias="go", serialization_alias="go", min_length=1)
 
 
+class Meet(_Request):
+    """People shall be greeted; in files `meet`."""
+
+    things: Many[NounPhrase] = Field(
+        validation_alias="meet", serialization_alias="meet", min_length=1
+    )
+
+
+class Tell(_Request):
+    """Somebody shall be told something; in files `tell`, `of` and `to`."""
+
+    topic: Topic = Field(validation_alias="tell", serialization_alias="tell")
+    things: Many[NounPhrase] = Field(default=(), validation_alias="of", serialization_alias="of")
+    to: Anchor = Spot.ME
+
+    @model_validator(mode="after")
+    def _is_of_something(self) -> Self:
+        if bool(self.things) is not (self.topic in TOPICS_OF):
+            expected = "expected of" if self.topic in TOPICS_OF else "expected nothing in of"
+            raise ValueError(f"tell {self.topic}: {expected}")
+        return self
+
+
+class Follow(_Request):
+    """People shall be followed until they stop it, or to a place; in files `follow` and `to`."""
+
+    things: Many[NounPhrase] = Field(
+        validation_alias="follow", serialization_alias="follow", min_length=1
+    )
+    to: Places = ()
+
+
+class Guide(_Request):
+    """People shall come behind a robot to a place; in files `guide` and `to`."""
+
+    things: Many[NounPhrase] = Field(
+        validation_alias="guide", serialization_alias="guide", min_length=1
+    )
+    to: Places = Field(min_length=1)
+
+
 REQUESTS: Mapping[str, type[_Request]] = {
     "move": Move,
     "make": Make,
@@ -386,6 +437,10 @@ REQUESTS: Mapping[str, type[_Request]] = {
     "prepare": Prepare,
     "find": Find,
     "go": Go,
+    "meet": Meet,
+    "tell": Tell,
+    "follow": Follow,
+    "guide": Guide,
 }
 """The requests by the field of a file that tells them apart."""
 
@@ -397,7 +452,11 @@ Request = Annotated[
     | Annotated[Never, Tag("never")]
     | Annotated[Prepare, Tag("prepare")]
     | Annotated[Find, Tag("find")]
-    | Annotated[Go, Tag("go")],
+    | Annotated[Go, Tag("go")]
+    | Annotated[Meet, Tag("meet")]
+    | Annotated[Tell, Tag("tell")]
+    | Annotated[Follow, Tag("follow")]
+    | Annotated[Guide, Tag("guide")],
     Discriminator(
         lambda value: tag_of(REQUESTS, value),
         custom_error_type="request",
@@ -458,7 +517,7 @@ class Goal(Form):
     def phrases(self) -> Iterator[NounPhrase | Anchor]:
         """Every noun phrase and anchor, the inner ones before what they describe."""
         for request in self.requests:
-            for phrase in _phrases_of(request):
+            for phrase in phrases_of(request):
                 yield from phrases_within(phrase)
 
 
@@ -477,12 +536,15 @@ def _read_steps(items: list[object] | tuple[object, ...]) -> dict[str, object]:
     return {"steps": steps if items and items[0] != ANY_TIME else [], "any_time": any_time}
 
 
-def _phrases_of(request: Request) -> Iterator[NounPhrase | Anchor]:
+def phrases_of(request: Request) -> Iterator[NounPhrase | Anchor]:
+    """The phrases of a request, without those within them."""
     yield from request.only_if
     yield from request.unless
-    if isinstance(request, Move | Make | Leave | Never | Find):
+    if not isinstance(request, Go | Prepare):
         yield from request.things
-    if isinstance(request, Move | Never | Go):
+    if isinstance(request, Move | Never | Go | Follow | Guide):
         yield from (place.anchor for place in request.to)
+    if isinstance(request, Tell):
+        yield request.to
     if isinstance(request, Prepare) and request.at is not None:
         yield request.at

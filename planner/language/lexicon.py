@@ -25,6 +25,16 @@ from planner.world.states import default_state_skills, default_states
 
 # The closed word classes of the form of a goal, and which words of the catalogue it accepts.
 
+# The kind of people, who are no class of the catalogue.
+PERSON = "person"
+POSTURES = ("standing", "sitting", "lying")
+GESTURES = (
+    "waving", "raising left arm", "raising right arm", "pointing left", "pointing right",
+)  # fmt: skip
+GARMENTS = (
+    "t-shirt", "shirt", "blouse", "sweater", "coat", "jacket", "hat", "cap", "dress", "skirt",
+    "pants", "jeans", "hoodie", "scarf",
+)  # fmt: skip
 # Nouns that stand for no class: any object, any furniture, any room, the floor of a room.
 GENERIC_KINDS = frozenset({"thing", "furniture", "room", "floor"})
 # Not a state of the catalogue, but of whatever has a door, drawer or lid.
@@ -91,6 +101,9 @@ class Pick(StrEnum):
     FARTHEST = "farthest"
     BIGGEST = "biggest"
     SMALLEST = "smallest"
+    HEAVIEST = "heaviest"
+    LIGHTEST = "lightest"
+    THINNEST = "thinnest"
     LEFTMOST = "leftmost"
     RIGHTMOST = "rightmost"
 
@@ -119,9 +132,42 @@ class Occasion(StrEnum):
     MAKE_TEA = "make_tea"
 
 
+class Topic(StrEnum):
+    """What somebody is told.
+
+    Of a person NAME, POSTURE, GESTURE; of things COUNT (of people, too), WHICH they are, COLOR,
+    MATERIAL; ANSWER is to what the person then asks; the others are the robot's to know.
+    """
+
+    ANSWER = "answer"
+    NAME = "name"
+    POSTURE = "posture"
+    GESTURE = "gesture"
+    COUNT = "count"
+    WHICH = "which"
+    COLOR = "color"
+    MATERIAL = "material"
+    YOURSELF = "yourself"
+    JOKE = "joke"
+    TIME = "time"
+    DAY = "day"
+    TOMORROW = "tomorrow"
+    WEEKDAY = "weekday"
+    DAY_OF_MONTH = "day_of_month"
+    TEAM_NAME = "team_name"
+    TEAM_COUNTRY = "team_country"
+    TEAM_AFFILIATION = "team_affiliation"
+
+
+# What is told of somebody or something.
+TOPICS_OF = (
+    Topic.NAME, Topic.POSTURE, Topic.GESTURE, Topic.COUNT, Topic.WHICH, Topic.COLOR, Topic.MATERIAL,
+)  # fmt: skip
+
+
 @cache
 def _known_kind(word: str) -> str:
-    if word in GENERIC_KINDS:
+    if word in GENERIC_KINDS or word == PERSON:
         return word
     found = default_word_meanings().find(word) if default_word_meanings().knows(word) else None
     if word != word_key(word) or found is None:
@@ -145,7 +191,7 @@ def _leading_room(word: str) -> str:
 
 
 def _known_state(word: str) -> str:
-    known = (*default_states().by_word(), *JOINT_STATES)
+    known = (*default_states().by_word(), *JOINT_STATES, *POSTURES, *GESTURES)
     if word not in known:
         raise ValueError(f"unknown state {word!r}; expected one of {', '.join(known)}")
     return word
@@ -156,7 +202,20 @@ Kind = Annotated[str, AfterValidator(_known_kind)]
 classes, or a generic kind. The noun stays as said ("sofa", "mug"): what it covers is the
 catalogue's answer."""
 StateWord = Annotated[str, AfterValidator(_known_state)]
-"""A word of states.yaml ("dirty", "powered on", "filled with water"), "open" or "closed"."""
+"""A word of states.yaml ("dirty", "powered on", "filled with water"), "open" or "closed"; of people
+a posture or gesture."""
+
+
+def _known_garment(worn: str) -> str:
+    color, _, garment = worn.rpartition(" ")
+    if garment not in GARMENTS or (color and color not in set(Color)):
+        expected = f"a color and one of {', '.join(GARMENTS)}"
+        raise ValueError(f"unknown garment {worn!r}; expected {expected}")
+    return worn
+
+
+Garment = Annotated[str, AfterValidator(_known_garment)]
+"""What a person wears: a garment, its color before it ("red t-shirt")."""
 
 
 # Plurals of English nouns.

@@ -5,7 +5,8 @@ from __future__ import annotations
 from planner.language.drafts import Noun, Phrase, Pronoun, Way, fresh
 from planner.language.english import LENGTHS, PREPOSITIONS, phrases, table, words
 from planner.language.lexicon import Amount, Part, Pick
-from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
+from planner.language.persons import Persons
+from planner.language.places import CLAUSE_ENDS, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
 
@@ -31,7 +32,7 @@ _HAVING = words("have has had just already always can will last usually may migh
 _ABOUT = words("lying standing around behind out sitting first")
 
 
-class Modified(Places):
+class Modified(Persons):
     """Reads noun phrases with what follows them closely."""
 
     def __init__(self, source: Source) -> None:

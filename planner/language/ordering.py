@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.drafts import WITH_PEOPLE, Act, Do, Noun, Phrase, Way, Where
 from planner.language.lexicon import Actor, Amount, Bound, Relation, Spot, includes
 from planner.language.modifiers import opposite
 from planner.language.places import BY_SIDE, is_furniture, is_room
@@ -59,7 +59,7 @@ def signature(noun: Noun) -> tuple[object, ...]:
             (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
             for w in noun.where
         ),
-        len(noun.other_than), len(noun.holding), noun.elsewhere,
+        len(noun.other_than), len(noun.holding), noun.elsewhere, noun.name, tuple(noun.wears),
     )  # fmt: skip
 
 
@@ -159,7 +159,7 @@ class Order:
             self.mentions.append(do)
             return
         self._answers_complaint(do)
-        then = self._drop_taken(do) or then
+        then = self._drop_taken(do) or then or self._with_people(do)
         if do.act is Act.MOVE and not do.to and self._merged(do):
             return
         if not then and self._goes_on(do):
@@ -177,6 +177,10 @@ class Order:
         else:
             self._except(do)
         self.steps[-1].append(do)
+
+    def _with_people(self, do: Do) -> bool:
+        """Whether people are met, told, followed or guided in the order in which it is said."""
+        return any(item.act in WITH_PEOPLE for item in (do, *self.steps[-1]))
 
     def _presume(self, do: Do) -> None:
         """Reads "my pills should be in the cabinet; fetch them": says where they are."""

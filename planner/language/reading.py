@@ -27,6 +27,7 @@ _TOKEN = re.compile(
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})
 _CONTRACTIONS = {
     "livingroom": ("living", "room"),
+    "trashbin": ("trash", "can"),
     "firetruck": ("fire", "truck"),
     "entryway/foyer/lobby": ("entryway",),
     "laundryroom/mudroom": ("laundry", "room"),

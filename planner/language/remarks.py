@@ -13,6 +13,8 @@ from planner.language import (
     frames,
     modifiers,
     occasion_frames,
+    people_frames,
+    persons,
     places,
     repairs,
 )
@@ -63,6 +65,8 @@ _RULES = (
     frames,
     modifiers,
     occasion_frames,
+    people_frames,
+    persons,
     place_words,
     places,
     repairs,

@@ -26,11 +26,11 @@ from planner.language.clause_words import (
 )
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words, words
-from planner.language.frames import Frames
 from planner.language.lexicon import Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.modifiers import opposite
 from planner.language.occasion_frames import CHORES
+from planner.language.people_frames import PeopleFrames
 from planner.language.places import grouped
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos
@@ -44,7 +44,7 @@ _STRESS_OF_STATES = words("all both also always currently still really either")
 _LEAVING = words("left leaving put forgot dropped leaves putting forgotten placed saw seen")
 
 
-class Statements(Frames):
+class Statements(PeopleFrames):
     """Reads a subject with what is said of it."""
 
     def skip(self, at: int) -> int:

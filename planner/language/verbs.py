@@ -50,6 +50,11 @@ class Frame(StrEnum):
     CHECK = "check"
     HEAT = "heat"
     COOL = "cool"
+    MEET = "meet"
+    TELL = "tell"
+    ANSWER = "answer"
+    FOLLOW = "follow"
+    GUIDE = "guide"
 
 
 class Form(StrEnum):

@@ -13,6 +13,7 @@ from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding, Missing, OpenEnded, Question, Unbound, Why
 from planner.grounding.scene import scene_of_belief
 from planner.language.goal_form import Goal as Meaning
+from planner.language.goal_form import Tell
 from planner.language.questions import asks
 from planner.memory.query import Believed, ask
 from planner.models.caller import Caller
@@ -347,6 +348,8 @@ class Words:
                 return Decision(question=found.question)
             if isinstance(found, Ended):
                 return _answered(self._text, context) or _ended(found, context)
+            if is_told(found.goal) and (answer := _answered(self._text, context)) is not None:
+                return answer
             self._understood = found
         if self._binder is None:
             self._binder = Binder(self._understood.goal)
@@ -526,6 +529,11 @@ def _destinations(grounding: Grounding) -> list[str]:
     variables = (grounding.criteria or {}).get("variables")
     lists = variables.values() if isinstance(variables, Mapping) else ()
     return [str(names[0]) for names in lists if isinstance(names, Sequence)]
+
+
+def is_told(goal: Meaning) -> bool:
+    """Whether all that is asked for is to be told, which memory may know."""
+    return all(isinstance(request, Tell) for request in goal.requests)
 
 
 def _answered(text: str, context: Context) -> Decision | None:

@@ -43,6 +43,23 @@ def test_what_nothing_measures_is_refused_before_anything_is_asked_or_looked_for
     ]
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "{meet: {the: person, name: Jane}}",
+        "{move: {the: cup}, to: {at: {the: person, name: Jane}}}",
+        "{find: {a: person, is: waving}}",
+        "{tell: time, to: {the: person, in: {the: kitchen}}}",
+    ],
+)
+def test_what_is_asked_of_people_is_refused_by_name(asked):
+    found = Binder(goal(f"[{asked}]")).update(scene_with(complete=False))
+    assert (found.questions, found.sought) == ((), ())
+    assert [(part.why, part.text) for part in found.unbound] == [
+        (Why.UNSAYABLE, "No planner knows people yet.")
+    ]
+
+
 def test_the_rest_of_a_place_that_nothing_measures_is_done():
     text = "[{move: {the: cup}, to: {on_top: {the: couch}, left_of: {the: vase}}}]"
     found = Binder(goal(text)).update(scene_with(thing("cup_0", "table_0"), complete=False))

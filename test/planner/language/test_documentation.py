@@ -18,13 +18,14 @@ from planner.language.lexicon import (
     Occasion,
     Relation,
     Spot,
+    Topic,
 )
 from planner.language.reading import OUTCOMES, AskReason, ImpossibleReason, NoCommandReason
 
 PAGE = (Path(__file__).parents[3] / "docs" / "language.md").read_text("utf-8")
 ENUMS = (
     Actor, Amount, Arrangement, AskReason, ImpossibleReason, NoCommandReason, Occasion, Relation,
-    Spot,
+    Spot, Topic,
 )  # fmt: skip
 
 
