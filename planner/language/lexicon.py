@@ -32,8 +32,8 @@ GESTURES = (
     "waving", "raising left arm", "raising right arm", "pointing left", "pointing right",
 )  # fmt: skip
 GARMENTS = (
-    "t-shirt", "shirt", "blouse", "sweater", "coat", "jacket", "hat", "cap", "dress", "skirt",
-    "pants", "jeans", "hoodie", "scarf",
+    "t-shirt", "shirt", "blouse", "sweater", "coat", "jacket", "dress", "skirt", "trousers",
+    "jeans",
 )  # fmt: skip
 # Nouns that stand for no class: any object, any furniture, any room, the floor of a room.
 GENERIC_KINDS = frozenset({"thing", "furniture", "room", "floor"})

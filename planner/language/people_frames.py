@@ -26,7 +26,7 @@ _TOPICS = {
         ),
         Topic.DAY: phrases(
             "what day is today|what day it is|what day today is|what day is it|the date"
-            "|the date of today|what the date is"
+            "|the date of today|what the date is|today is date|today 's date"
         ),
         Topic.TOMORROW: products("what day", "is tomorrow|tomorrow is|it is tomorrow"),
         Topic.WEEKDAY: products("the|what|which", "day of the week", "it is|is it|"),

@@ -13,22 +13,29 @@ _SEVERAL = words("people persons humans guests visitors")
 _UNNAMED = words("somebody someone anybody anyone")
 _NO_NAME = words(table("english")) | ARTICLES | THE | words(table("pronouns")) | words("me us i")
 _GIVEN_NAMES = words(table("given names"))
-_POSTURES = {
-    ("sitting",): "sitting", ("sitting", "down"): "sitting", ("seated",): "sitting",
-    ("standing",): "standing", ("standing", "up"): "standing",
-    ("lying",): "lying", ("lying", "down"): "lying", ("laying",): "lying",
-}  # fmt: skip
-_GESTURES = {("waving",): "waving"} | {
-    phrase: f"{gesture} {side}{arm}"
-    for side in ("left", "right")
-    for gesture, arm, said in (
-        ("raising", " arm", ("raising|lifting|holding up", "their|his|her|the|a|", side,
-                             "arm|hand|arms")),
-        ("pointing", "", ("pointing", "to|at|towards|", "their|the|", side)),
-    )
-    for phrase in products(*said)
-}  # fmt: skip
-_TRAITS = _POSTURES | _GESTURES
+_SIDES = ("left", "right")
+_HANDS = "their|his|her|the|a|an|"
+_TRAITS = {
+    phrase: trait
+    for trait, said in {
+        "sitting": phrases("sitting|sitting down|seated|sits"),
+        "standing": phrases("standing|standing up|stands"),
+        "lying": phrases("lying|lying down|laying|lies"),
+        "waving": phrases("waving|waves"),
+        **{
+            f"raising {side} arm": products(
+                "raising|raises|lifting|lifts|holding up|holds up", _HANDS, side, "arm|hand"
+            )
+            | products("with", _HANDS, side, "arm|hand", "raised|up|in the air")
+            for side in _SIDES
+        },
+        **{
+            f"pointing {side}": products("pointing|points", "to|at|towards|", "their|the|", side)
+            for side in _SIDES
+        },
+    }.items()
+    for phrase in said
+}
 _TRAIT_WORDS = frozenset(_TRAITS)
 _BEFORE_TRAITS = products("who|that|which|", "is|are|'s", "currently|") | phrases("who|that")
 _WEARING = products(
@@ -39,15 +46,14 @@ _GARMENTS = {
     tuple(said.split()): garment
     for garment, several in {
         "t-shirt": "t shirt|tshirt|tee shirt|t shirts|tshirts",
-        "pants": "pants|trousers",
+        "trousers": "trousers|pants",
         "jeans": "jeans",
+        "sweater": "sweater|sweaters|jumper|jumpers|pullover|pullovers",
         **{
             name: f"{name}|{plural}"
             for name, plural in (
-                ("shirt", "shirts"), ("blouse", "blouses"), ("sweater", "sweaters"),
-                ("coat", "coats"), ("jacket", "jackets"), ("hat", "hats"), ("cap", "caps"),
-                ("dress", "dresses"), ("skirt", "skirts"), ("hoodie", "hoodies"),
-                ("scarf", "scarves"),
+                ("shirt", "shirts"), ("blouse", "blouses"), ("coat", "coats"),
+                ("jacket", "jackets"), ("dress", "dresses"), ("skirt", "skirts"),
             )
         },
     }.items()

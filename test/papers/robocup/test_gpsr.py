@@ -1,0 +1,118 @@
+"""Commands of the competition's classes are drawn with the goal that each means."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from papers.robocup.arena import Arena, arena_of, read_arena
+from papers.robocup.commands import KINDS, Command, Commands
+from papers.robocup.gpsr import OUTCOMES, RIGHT, counted, outcome
+from planner.cli import main
+from planner.language.goal_form import Goal
+from planner.language.interpretation import interpret
+from planner.world.errors import FileError
+from planner.world.house_checks import load_house
+
+
+def test_a_seed_gives_the_same_commands() -> None:
+    first, second = (Commands(read_arena(), 7) for _ in range(2))
+    drawn = [first.draw() for _ in range(30)]
+    assert drawn == [second.draw() for _ in range(30)]
+    assert drawn != [Commands(read_arena(), 8).draw() for _ in range(30)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_class_is_read_as_it_is_meant(kind: str) -> None:
+    """Each has a goal of the form, and words that are not those of another class."""
+    commands = Commands(read_arena(), 3)
+    drawn = [commands.draw(kind) for _ in range(12)]
+    assert {command.kind for command in drawn} == {kind}
+    assert len({command.text for command in drawn}) > 6
+    assert [c.text for c in drawn if outcome(interpret(c.text), c) != RIGHT] == []
+
+
+def test_all_classes_are_drawn() -> None:
+    commands = Commands(read_arena(), 0)
+    assert {commands.draw().kind for _ in range(300)} == set(KINDS)
+
+
+@pytest.mark.parametrize(
+    ("text", "became"),
+    [
+        ("Greet Kim in the hall.", "right"),
+        ("Bring it to the hall.", "asked"),
+        ("Frobnicate Kim in the hall.", "refused"),
+        ("Greet Kim in the kitchen.", "wrong"),
+        ("Follow Kim in the hall.", "wrong"),
+    ],
+)
+def test_another_goal_than_the_one_meant_is_wrong(text: str, became: str) -> None:
+    goal = [{"meet": {"the": "person", "name": "Kim", "in": {"the": "hall"}}}]
+    assert outcome(interpret(text), Command("meet", text, Goal.model_validate(goal))) == became
+
+
+def test_outcomes_are_counted_by_class_and_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    right = Commands(read_arena(), 0).draw("guide")
+    odd = Command("guide", "Guide the wazzle.", right.goal)
+    found = counted([right, odd], ["refused"])
+    assert found["guide"] == found["all"] == {"right": 1, "refused": 1}
+    assert capsys.readouterr().out.startswith("refused guide: Guide the wazzle.\n    {")
+
+
+def test_a_house_is_an_arena() -> None:
+    """Only what is there once can be "the", and things are those of the house."""
+    house = load_house("heldout_0")
+    arena = arena_of(house)
+    classes = [piece.class_name.replace("_", " ") for piece in house.furniture]
+    assert arena.furniture
+    assert all(classes.count(piece) == 1 for piece in arena.furniture)
+    assert "apple" in arena.things["fruit"]
+    commands = Commands(arena, 1)
+    assert all(commands.draw(kind).goal for kind in KINDS)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rooms": {"kitchen": ["wazzle"], "hall": ["bench"]}}, "wazzle"),
+        ({"rooms": {"kitchen": ["bench", "bench", "desk"], "hall": []}}, "is there twice"),
+        ({"rooms": {"kitchen": [], "hall": ["desk"]}}, "two pieces of furniture"),
+        ({"things": {"fruit": ["cup"]}}, "things.fruit: 'cup' is none"),
+        ({"names": ["robin"]}, "names"),
+    ],
+)
+def test_what_is_wrong_with_an_arena_is_named(
+    change: dict[str, object], reason: str, tmp_path: Path
+) -> None:
+    document = read_arena().model_dump(mode="json") | change
+    path = tmp_path / "arena.yaml"
+    path.write_text(str(document))
+    with pytest.raises(FileError, match=re.escape(reason)) as raised:
+        read_arena(path)
+    assert str(path) in str(raised.value)
+
+
+def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "gpsr", "--commands", "20", "--seed", "2"]) == 0
+    head, *rows, total = capsys.readouterr().out.splitlines()
+    assert [name for name in OUTCOMES if name in head] == list(OUTCOMES)
+    assert total.split()[:3] == ["all", "20", "20"]
+    assert sum(int(re.findall(r" (\d+) ", row)[0]) for row in rows) == 20
+
+
+def test_a_house_that_is_no_arena_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "gpsr", "--commands", "0"]) == 2
+    assert "--commands 0" in capsys.readouterr().err
+
+
+def test_an_arena_has_its_own_words() -> None:
+    arena = Arena.model_validate({
+        "rooms": {"kitchen": ["table", "counter"], "bathroom": ["shelf"]},
+        "things": {"fruit": ["apple"]},
+        "names": ["Kim"],
+    })  # fmt: skip
+    assert arena.surfaces == ("table", "counter", "shelf")
+    assert "Kim" in Commands(arena, 0).draw("meet twice").text
