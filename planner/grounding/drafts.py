@@ -22,7 +22,7 @@ from planner.world.vocabulary import EntityKind, is_open
 
 _BY_VOLUME = {Pick.BIGGEST: True, Pick.SMALLEST: False}
 # Nobody knows what things weigh: it is asked which one is meant.
-_UNMEASURED = frozenset({Pick.HEAVIEST, Pick.LIGHTEST, Pick.THINNEST})
+UNWEIGHED = frozenset({Pick.HEAVIEST, Pick.LIGHTEST})
 _BY_DISTANCE = {Pick.NEAREST: False, Pick.FARTHEST: True}
 _SIZES: Mapping[Size, tuple[Callable[[Thing], float], bool]] = {
     Size.BIG: (lambda thing: math.prod(thing.box.size_m), True),
@@ -154,7 +154,9 @@ class Fitting:
                 key=lambda t: math.hypot(t.position_m[0] - x, t.position_m[1] - y),
                 reverse=_BY_DISTANCE[pick],
             )
-        elif pick in _UNMEASURED:
+        elif pick is Pick.THINNEST:
+            ranked = sorted(found, key=lambda thing: min(thing.box.size_m))
+        elif pick in UNWEIGHED:
             return found
         else:
             ranked = leftmost(found, self._viewpoint())

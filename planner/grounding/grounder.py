@@ -15,7 +15,7 @@ from planner.grounding.binding import (
     choice_json,
     choice_of,
 )
-from planner.grounding.drafts import Draft, Drafts, Hold, go_criteria, predicate_of
+from planner.grounding.drafts import UNWEIGHED, Draft, Drafts, Hold, go_criteria, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
 from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back
@@ -51,6 +51,7 @@ from planner.language.lexicon import (
     Occasion,
     Relation,
     Spot,
+    Topic,
     affordance_of,
 )
 from planner.world.states import default_states
@@ -191,8 +192,10 @@ class Grounder:
         self._bindings.open.unbound.append(unbound)
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
-        if isinstance(request, Meet | Tell | Follow | Guide) or _names_people(request):
+        if isinstance(request, Meet | Follow | Guide) or _names_people(request):
             self._note(index, Why.UNSAYABLE, "No planner knows people yet.")
+        elif isinstance(request, Tell):
+            self._tell(request, index, path)
         elif isinstance(request, Move):
             self._move(request, index, step, path)
         elif isinstance(request, Make):
@@ -308,6 +311,61 @@ class Grounder:
                 self._found = binding.names
             text = f"{words_of(phrase)}: {', '.join(map(self._where, binding.names))}."
             self._note(index, Why.FIND, text[0].upper() + text[1:], binding.names)
+
+    def _tell(self, request: Tell, index: int, path: str) -> None:
+        """What things are there, or look like, for the speaker; it is looked where they must be."""
+        phrase = next(iter(request.things), None)
+        if request.to is not Spot.ME or not isinstance(phrase, Description):
+            text = f"No planner tells this yet: {request.topic.replace('_', ' ')}."
+            self._note(index, Why.UNSAYABLE, text)
+        elif request.topic is Topic.WHICH and phrase.pick in UNWEIGHED:
+            self._note(index, Why.UNSAYABLE, f"Nothing measures which one is the {phrase.pick}.")
+        elif request.topic in (Topic.COUNT, Topic.WHICH):
+            self._tell_of_all(request.topic, phrase, index, path)
+        else:
+            for _, binding in self._bound((phrase,), index, path, {}):
+                looks = {self._look(request.topic, name) or "unknown" for name in binding.names}
+                text = f"The {request.topic} of {words_of(phrase)}: {', '.join(sorted(looks))}."
+                self._note(index, Why.FIND, text, binding.names)
+
+    def _look(self, topic: Topic, name: str) -> str | None:
+        thing = self._scene.things[name]
+        return thing.color if topic is Topic.COLOR else thing.material
+
+    def _tell_of_all(self, topic: Topic, phrase: Description, index: int, path: str) -> None:
+        """How many things fit, or which of them is the biggest, once they are known."""
+        places: set[str] = set()
+        for k, place in enumerate(phrase.where):
+            anchors = self._places.anchors(place, index, f"{path}.where.{k}")
+            if not anchors:
+                # It is asked which one, or said that there is none.
+                return
+            places.update(anchors)
+        every = phrase.model_copy(update={"count": Amount.ALL, "definite": False, "pick": None})
+        opened = self._bindings.open
+        failures = len(opened.unbound)
+        list(self._bound((every,), index, path, {}))
+        # That there is none is an answer.
+        del opened.unbound[failures:]
+        fitting = self._bindings.fitting
+        names = [
+            name
+            for name in fitting.names(phrase if topic is Topic.WHICH else every)
+            if not places or not places.isdisjoint(self._around(name))
+        ]
+        said = ", ".join(f"{name} {self._where(name)}" for name in names)
+        if topic is Topic.WHICH:
+            text = f"{words_of(phrase)}: {said or 'there is none'}."
+        else:
+            listed = f" ({said})" if said else ""
+            text = f"{words_of(every)}: {len(names)}{listed}."
+        self._note(index, Why.FIND, text[0].upper() + text[1:], tuple(names))
+
+    def _around(self, name: str) -> set[str]:
+        """What a thing is on or in, and its room."""
+        return {thing.name for thing in self._scene.holders(name)} | {
+            self._scene.things[name].room or ""
+        }
 
     def _where(self, name: str) -> str:
         thing = self._scene.things[name]

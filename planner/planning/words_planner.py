@@ -12,8 +12,8 @@ from planner.evaluation.task import Predicate
 from planner.grounding.grounder import Binder
 from planner.grounding.records import Grounding, Missing, OpenEnded, Question, Unbound, Why
 from planner.grounding.scene import scene_of_belief
+from planner.language.goal_form import Description, Tell, phrases_of
 from planner.language.goal_form import Goal as Meaning
-from planner.language.goal_form import Tell
 from planner.language.questions import asks
 from planner.memory.query import Believed, ask
 from planner.models.caller import Caller
@@ -532,8 +532,10 @@ def _destinations(grounding: Grounding) -> list[str]:
 
 
 def is_told(goal: Meaning) -> bool:
-    """Whether all that is asked for is to be told, which memory may know."""
-    return all(isinstance(request, Tell) for request in goal.requests)
+    """Whether all that is asked for is to be told what memory knows; a place is looked at first."""
+    phrases = [phrase for request in goal.requests for phrase in phrases_of(request)]
+    placed = any(isinstance(phrase, Description) and phrase.where for phrase in phrases)
+    return not placed and all(isinstance(request, Tell) for request in goal.requests)
 
 
 def _answered(text: str, context: Context) -> Decision | None:

@@ -324,6 +324,32 @@ def test_what_comes_later_waits_for_what_has_yet_to_be_found(toy_world: Make) ->
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ("Tell me how many cups there are on the couch.", "All cups on the couch: 2 (cup_0 at"),
+        ("Tell me how many cups there are in the sink.", "All cups in the sink: 0."),
+        (
+            "Tell me what is the biggest object on the couch.",
+            "The biggest thing on the couch: book_0",
+        ),
+        ("Tell me what is the heaviest cup on the couch.", "Nothing measures which one is the"),
+        ("Tell me how many cups there are on the bed.", "There is no bed"),
+    ],
+)
+def test_what_is_asked_of_a_place_is_told_after_a_look_there(
+    toy_world: Make, text: str, says: str
+) -> None:
+    """What nobody has seen yet is counted, too; nothing is moved."""
+    things = dict.fromkeys(("cup_0", "cup_1", "book_0"), (ON, "couch_0"))
+    world = toy_world("cup_1", "book_0", things=things)
+    outcome = follow(world, text)
+    assert says in end(outcome)
+    verbs = {call.partition("[")[0] for _, call in outcome.calls}
+    assert verbs <= {"Navigate", "ExploreFurniture", "Done"}
+    assert outcome.done is not ("Nothing" in says or "no bed" in says)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
         ("Where is the apple?", "apple_0"),
         ("Tell me how many apples there are", "1 thing"),
         ("Have you seen my umbrella?", "I have not seen any umbrella"),
