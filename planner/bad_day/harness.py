@@ -37,7 +37,7 @@ def safety_rules(overrides: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-READY_S, ANSWER_S = 40.0, 20.0
+READY_S, ANSWER_S = 80.0, 20.0
 # Of a client's goals, unless the robot is slower.
 GOAL_TIMEOUT_S = 5.0
 _TRIES = 4

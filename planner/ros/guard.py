@@ -362,7 +362,7 @@ class SafePublisher:
         """Advertises `topic`; `losses` counts messages that could not be sent, by topic."""
         self._node = node
         self._publisher = node.create_publisher(message_type, topic, qos)
-        self._losses = losses
+        self._topic, self._losses = str(self._publisher.topic_name), losses
         self._served = 0
 
     @property
@@ -372,8 +372,11 @@ class SafePublisher:
 
     @property
     def subscriber_count(self) -> int:
-        """Number of subscribers."""
-        return int(self._publisher.get_subscription_count())
+        """Number of subscribers; 0 after shutdown."""
+        try:
+            return int(self._publisher.get_subscription_count())
+        except (InvalidHandle, rclpy_implementation.RCLError):
+            return 0
 
     @property
     def has_new_subscribers(self) -> bool:
@@ -387,9 +390,9 @@ class SafePublisher:
         self._served = self.subscriber_count
         try:
             self._publisher.publish(message)
-        except rclpy_implementation.RCLError:
+        except (InvalidHandle, rclpy_implementation.RCLError):
             # Raised by a reliable writer whose readers do not keep up, and after shutdown.
-            self._losses[self._publisher.topic_name] += 1
+            self._losses[self._topic] += 1
             return False
         return True
 

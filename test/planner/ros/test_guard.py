@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import time
 import weakref
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -19,11 +20,12 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
 from planner.ros.goal_server import GoalServer
-from planner.ros.guard import GuardedExecutor, essential, guard_of
+from planner.ros.guard import GuardedExecutor, SafePublisher, essential, guard_of
 from planner.ros.loop_thread import ExecutorQueue
 
 WAIT_S = 20.0
@@ -234,6 +236,18 @@ def test_a_cancellation_that_fails_is_refused(pair: Pair) -> None:
     assert canceled.result().goals_canceling == []
     assert guard_of(pair.node).count == 1
     server.destroy()
+
+
+def test_what_is_sent_after_the_shutdown_is_counted_as_lost() -> None:
+    context, losses = Context(), Counter[str]()
+    rclpy.init(context=context)
+    node = rclpy.create_node("late", context=context)
+    publisher = SafePublisher(node, String, "said", QoSProfile(depth=1), losses)
+    assert publisher.publish(String(data="before"))
+    context.shutdown()
+    assert publisher.subscriber_count == 0
+    assert not publisher.publish(String(data="after"))
+    assert losses["/said"] == 1
 
 
 def test_a_node_that_has_ended_is_not_kept() -> None:
