@@ -98,16 +98,18 @@ def felt(
         done: entities of which other operations say where they are.
     """
     hands = result.hands or ()
-    names = held_things(hands)
-    if not hands or any(entities.named(name) is None for name in names):
+    found = {name: entities.find(name) for name in held_things(hands)}
+    if not hands or None in found.values():
         return []
+    names = {thing.entity_id: name for name, thing in found.items() if thing is not None}
     operations = []
     for entity in entities.entities:
         held = entity.picked and entity.parent == agent
-        if entity.is_furniture or entity.entity_id in done or held is (entity.name in names):
+        if entity.is_furniture or entity.entity_id in done or held is (entity.entity_id in names):
             continue
         if not held:
-            operations.append(_taken(entity, agent, hand_holding(hands, entity.name)))
+            hand = hand_holding(hands, names[entity.entity_id])
+            operations.append(_taken(entity, agent, hand))
             continue
         where = result.position_m or base_m or entity.position_m
         openness = {e.name: e.openness for e in entities.entities if e.openness is not None}

@@ -86,6 +86,10 @@ class _RefusedError(ValueError):
     """An operation that is skipped; its text says why."""
 
 
+# What takes the place of a thing in one change is not further from it.
+_SUCCESSOR_M = 0.2
+
+
 class EntityList:
     """Furniture of the layout first, then what was seen; ids grow and are never used again."""
 
@@ -97,6 +101,9 @@ class EntityList:
         # Made when it is asked for, so that who asks again sees at once that nothing changed.
         self._all: tuple[Entity, ...] | None = None
         self._by_name: dict[str, int] = {}
+        # Names by which things were known until they were taken for others, as a hand that was on
+        # its way to one still calls it.
+        self._former: dict[str, int] = {}
         self._next_id = FIRST_ID
         self.sequence = 0
         for piece in layout.furniture:
@@ -127,6 +134,7 @@ class EntityList:
         self._entities.clear()
         self._all = None
         self._by_name.clear()
+        self._former.clear()
         for entity in sorted(entities, key=lambda e: e.entity_id):
             self._put(entity)
         self._next_id, self.sequence = next_id, sequence
@@ -167,7 +175,7 @@ class EntityList:
         number, separator, class_name = word.partition("_")
         if separator and number.isascii() and number.isdigit():
             return self.named(f"{class_name}_{number}")
-        return None
+        return self.get(self._former.get(word, 0))
 
     # Changing
 
@@ -192,11 +200,23 @@ class EntityList:
                 confirmed.append(edit.entity)
         change = None
         if edits:
+            self._note_successors(edits)
             self.sequence += 1
             change = MemoryChange(
                 self.sequence, provenance.stamp_s, provenance.author, tuple(edits)
             )
         return Outcome(change, tuple(ids), tuple(refused), tuple(confirmed))
+
+    def _note_successors(self, edits: Sequence[Edit]) -> None:
+        """What is added in the change in which a thing at its place is removed is that thing."""
+        added = [edit.entity for edit in edits if edit.kind is OperationKind.ADD]
+        for edit in edits if added else ():
+            if edit.kind is not OperationKind.REMOVE:
+                continue
+            at_m = edit.entity.position_m
+            nearest = min(added, key=lambda entity: math.dist(entity.position_m, at_m))
+            if math.dist(nearest.position_m, at_m) <= _SUCCESSOR_M:
+                self._former[edit.entity.name] = nearest.entity_id
 
     def _apply(self, operation: Operation, provenance: Provenance) -> tuple[Edit, bool]:
         """The edit, and whether it changed anything worth telling."""

@@ -220,7 +220,11 @@ class Team:
     def hands(self, agent: str, belief: Belief, count: int = 1) -> Hands:
         """What an agent holds: according to its own skills, or else the belief."""
         node = belief.nodes.get(agent)
-        hands = self._hands.get(agent, node.hands if node is not None else ())
+        believed = node.hands if node is not None else ()
+        hands = self._hands.get(agent, believed)
+        if any(name not in belief.nodes for name in held_things(hands)) and held_things(believed):
+            # It was taken for something else, and is known by another name now.
+            hands = believed
         return (*hands, *(None,) * (count - len(hands)))
 
     def on_top(self, belief: Belief) -> Belief:

@@ -33,6 +33,15 @@ def test_effects_yield_to_a_memory_that_caught_up_and_to_time(world: World) -> N
     assert team.on_top(belief) is belief
 
 
+def test_what_is_known_by_another_name_since_it_was_taken_is_held_by_that(world: World) -> None:
+    team, belief = Team(), world.belief()
+    team.picked("agent_0", ("bowl_7",), "bowl_7", 5.0)
+    assert team.hands("agent_0", belief) == ("bowl_7",)
+    robot = replace(belief.nodes["agent_0"], hands=("cup_0",))
+    renamed = replace(belief, nodes={**belief.nodes, "agent_0": robot})
+    assert team.hands("agent_0", renamed) == ("cup_0",)
+
+
 def test_time_that_goes_back_is_another_episode(world: World) -> None:
     team = Team()
     team.tick(100.0)

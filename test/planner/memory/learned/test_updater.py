@@ -16,6 +16,7 @@ from planner.world.house_checks import load_house
 from planner.world.observation import CameraFrame, Intrinsics, Observation
 from planner.world.shapes import Color, Look
 from planner.world.skill import SkillCall, SkillCode, SkillName, SkillResult
+from planner.world.vocabulary import Hand
 from sim_bridge.embedded.sensing import optical_rotation
 
 LENS = Intrinsics(64, 64, 60.0, 60.0, 31.5, 31.5)
@@ -266,6 +267,25 @@ def test_what_was_taken_for_another_is_replaced_in_one_change_by_a_nearer_look(
         robot.guess((("bowl", 0.98),), robot.top(0.01))
     assert [e.class_name for e in robot.things] == ["bowl"]
     assert robot.memory.sequence == mark_reported + 1
+
+
+def test_what_a_hand_took_by_a_former_name_is_held_by_its_new_one(house: House) -> None:
+    robot = Robot(house)
+    for _ in range(3):
+        robot.see(("plate", robot.top()))
+    (plate,) = robot.things
+    for _ in range(12):
+        robot.see(("bowl", robot.top()))
+    (bowl,) = robot.things
+    assert bowl.name != plate.name
+    done = dataclasses.replace(SkillResult.success(), hands=(None, plate.name))
+    for call in (SkillCall(SkillName.PICK, (plate.name,)), SkillCall(SkillName.WAIT)):
+        robot.memory.note_result("agent_0", call, done, robot.stamp_s)
+        (held,) = robot.things
+        assert (held.name, held.picked, held.hand) == (bowl.name, True, Hand.LEFT)
+    free = dataclasses.replace(SkillResult.success(), hands=(None, None))
+    robot.memory.note_result("agent_0", SkillCall(SkillName.WAIT), free, robot.stamp_s)
+    assert not robot.things[0].picked
 
 
 def test_what_was_put_down_keeps_its_name_whatever_it_looks_like(house: House) -> None:
