@@ -64,7 +64,7 @@ def read_request(
         text = f"unknown primitive {request.name!r}; expected one of {known}"
         return PrimitiveResult(PrimitiveCode.UNKNOWN_PRIMITIVE, text)
     looks_around = name is PrimitiveName.LOOK and (request.pan_rad or request.tilt_rad)
-    drives = name == PrimitiveName.DRIVE
+    drives, talks = name == PrimitiveName.DRIVE, name == PrimitiveName.TALK
     has_no_target = looks_around or drives
     refusal = (
         (None if has_no_target else _check_frame(agent, agents, request.frame))
@@ -87,7 +87,8 @@ def read_request(
         views_rad=tuple(zip(request.pan_rad, request.tilt_rad, strict=True)),
         timeout_s=request.timeout_s,
         tolerance_m=request.tolerance_m,
-        thing_class=request.thing_class,
+        thing_class="" if talks else request.thing_class,
+        words=request.thing_class if talks else "",
         hand=Hand(request.hand) if request.hand else None,
         drive=request.drive if drives else None,
     )

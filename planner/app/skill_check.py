@@ -38,6 +38,7 @@ from planner.world.belief import Belief, BeliefNode, Entity, OperationKind
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
+from planner.world.person import PERSON_CLASS
 from planner.world.primitive import PrimitiveName
 from planner.world.skill import PLACE_ROLES, CallError, Role, SkillCall, SkillCode, SkillResult
 from planner.world.state import EntityState, WorldState
@@ -206,6 +207,8 @@ _KINDS = {
     Role.ROOM: (EntityKind.ROOM,),
     Role.OBJECT_OR_FURNITURE: (EntityKind.OBJECT, EntityKind.FURNITURE),
     Role.TARGET: (EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM),
+    Role.PERSON: (EntityKind.OBJECT,),
+    Role.DESTINATION: (EntityKind.FURNITURE, EntityKind.ROOM),
 }
 
 
@@ -292,6 +295,8 @@ def _calls(name: str, part: SkillPart, belief: Belief) -> Iterator[SkillCall]:
                 fitting = [node for node in fitting if part.affordance in node.affordances]
             if role is Role.RELATION:
                 words.append("on")
+            elif role is Role.TEXT:
+                words.append("hello, you")
             elif role in (Role.CONSTRAINT, Role.REFERENCE):
                 words.append(None)
             elif fitting:
@@ -304,6 +309,8 @@ def _calls(name: str, part: SkillPart, belief: Belief) -> Iterator[SkillCall]:
 
 def _nodes(role: Role, belief: Belief) -> list[BeliefNode]:
     nodes = [node for kind in _KINDS.get(role, ()) for node in belief.of_kind(kind)]
+    if role is Role.PERSON:
+        nodes = [node for node in nodes if node.class_name == PERSON_CLASS]
     return sorted(nodes, key=lambda node: node.name)
 
 
@@ -321,7 +328,7 @@ def _round_trip(name: str, part: SkillPart, calls: Sequence[SkillCall]) -> str:
 def _refusals(name: str, part: SkillPart, world: SkillWorld, belief: Belief) -> str:
     agent = world.agent_for(part) or world.agents[0]
     expected: list[tuple[str, SkillCode]] = []
-    if not part.takes_text:
+    if Role.TEXT not in part.roles:
         words = ", ".join(["None"] * (len(part.roles) + 1))
         expected.append((f"{name}[{words}]", SkillCode.WRONG_ARGUMENTS))
     if part.roles and not part.takes_text and world.agent_for(part) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 from planner.memory.camera import support_of, surface_point
 from planner.memory.entity_list import EntityList
 from planner.memory.updater import Facts, Operation
-from planner.memory.wording import PICKED, PLACED, describe
+from planner.memory.wording import PICKED, PLACED, class_words, describe
 from planner.parts.calls import SKILLS, parse_call
 from planner.world.belief import Entity, OperationKind
 from planner.world.catalogue import default_catalogue, has_slices
@@ -26,6 +26,7 @@ from planner.world.skill import (
     AsReported,
     Divided,
     HeldStateSet,
+    NameLearned,
     OpenedTo,
     PickedUp,
     PutDown,
@@ -156,6 +157,8 @@ def _operations(effect: SkillEffect, done: _Call) -> list[Operation]:
             removed = Operation(OperationKind.REMOVE, entity_id=entity.entity_id)
             # A memory that has the true names learns them when it sees the slices.
             return [removed, *(_slices(done, entity) if entity.is_named_by_memory else ())]
+        case NameLearned(index):
+            return _named(done, index)
         case AsReported():
             return list(_reported(done))
 
@@ -310,6 +313,20 @@ def _slices(done: _Call, whole: Entity) -> Iterator[Operation]:
         )
 
 
+def _named(done: _Call, index: int) -> list[Operation]:
+    """The name that a person told."""
+    entity, name = done.argument(index), done.evidence.get("name", "")
+    if entity is None or entity.person is None or not name:
+        return []
+    person = replace(entity.person, name=name)
+    told = _with_states(done, entity, entity.states)
+    support = done.entities.named(entity.parent or "")
+    number = support.entity_id if support is not None else None
+    text = describe(class_words(entity.class_name, person), entity.states, "", number)
+    facts = None if told.facts is None else replace(told.facts, person=person)
+    return [replace(told, description=text, facts=facts)]
+
+
 def _reported(done: _Call) -> Iterator[Operation]:
     """What the world says; what the memory does not know by that name is left out."""
     for name, change in read_changes(done.evidence).items():
@@ -327,7 +344,7 @@ def _moved(done: _Call, thing: Entity, change: Change, states: Mapping[str, bool
     support = done.entities.named(change.parent)
     is_held = change.relation is Relation.HELD
     number = support.entity_id if support is not None and not is_held else None
-    text = describe(thing.class_name, states, "", number)
+    text = describe(class_words(thing.class_name, thing.person), states, "", number)
     where = change.position_m or thing.position_m
     room = None if is_held or support is None else support.room
     text = f"{text} {PICKED if is_held else PLACED}"
@@ -364,7 +381,7 @@ def _with_states(done: _Call, entity: Entity, states: Mapping[str, bool]) -> Ope
         return _furniture(entity, states, entity.openness)
     support = done.entities.named(entity.parent) if entity.parent is not None else None
     number = support.entity_id if support is not None and not entity.picked else None
-    text = describe(entity.class_name, states, "", number)
+    text = describe(class_words(entity.class_name, entity.person), states, "", number)
     where = entity.position_m
     return _update(entity, text, where, entity.parent, entity.relation, entity.room, states)
 

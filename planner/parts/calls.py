@@ -30,7 +30,8 @@ class SkillRecord:
 
     Attributes:
         summary: one line for people.
-        roles: of the arguments: none, one text, those of Place, or any number of entities.
+        roles: of the arguments: none, those of Place, or any number of entities and then at most
+            one text.
         aliases: other names in calls.
         abilities: the primitives that a body must have.
         affordance: that the first entity must have.
@@ -68,9 +69,10 @@ class SkillRecord:
         Raises:
             PlannerError: for an impossible combination of roles, or an effect on no argument.
         """
-        entities = all(role in ENTITY_ROLES and role is not Role.REFERENCE for role in self.roles)
-        if not (entities or self.takes_text or self.roles == PLACE_ROLES):
-            raise PlannerError("roles: expected none, one text, those of Place, or entities")
+        named = self.roles[:-1] if self.roles[-1:] == (Role.TEXT,) else self.roles
+        entities = all(role in ENTITY_ROLES and role is not Role.REFERENCE for role in named)
+        if not (entities or self.roles == PLACE_ROLES):
+            raise PlannerError("roles: expected those of Place, or entities and then one text")
         for effect in self.effects:
             places = [getattr(effect, name, None) for name in _ARGUMENTS]
             if any(place is not None and place >= len(self.roles) for place in places):
@@ -108,7 +110,9 @@ def parse_call(text: str) -> SkillCall:
     roles = roles_of(name)
     if roles == (Role.TEXT,):
         return SkillCall(name, (inside.strip(),))
-    words = [part.strip() for part in inside.split(",")] if inside.strip() else []
+    # A text goes on to the end, commas included.
+    splits = len(roles) - 1 if roles[-1:] == (Role.TEXT,) else -1
+    words = [part.strip() for part in inside.split(",", splits)] if inside.strip() else []
     if len(words) != len(roles):
         roles_text = ", ".join(role.value for role in roles) or "nothing"
         reason = f"{name} takes {len(roles)} arguments ({roles_text}), not {len(words)}"

@@ -62,7 +62,8 @@ def goal_message(primitive: Primitive) -> ExecutePrimitive.Goal:
         tilt_rad=[float(tilt) for _, tilt in primitive.views_rad],
         timeout_s=float(primitive.timeout_s),
         tolerance_m=float(primitive.tolerance_m),
-        thing_class=primitive.thing_class,
+        # A goal has one field for words: what is picked, or what is said.
+        thing_class=primitive.words or primitive.thing_class,
         hand=str(primitive.hand or ""),
         drive_s=float(drive.duration_s),
         forward_m_s=float(drive.forward_m_s),

@@ -226,6 +226,7 @@ class Scene:
     eye: Eye | None = None
     floor: FloorSource | None = None
     mover: Mover | None = None
+    speak: Callable[[str], None] = lambda _text: None
 
     @property
     def agent(self) -> str:

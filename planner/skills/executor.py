@@ -69,6 +69,7 @@ class SkillExecutor:
         eye: Eye | None = None,
         floor: FloorSource | None = None,
         choice: SkillChoice | None = None,
+        speak: Callable[[str], None] = lambda _text: None,
     ) -> None:
         """Creates the executor of the port's agent.
 
@@ -85,6 +86,7 @@ class SkillExecutor:
                 been for longest.
             floor: the map that the robots build; None = they build none and walk by the layout.
             choice: who moves the body; None = the world's own primitives.
+            speak: called with each sentence when it is said to a person.
 
         Raises:
             PlannerError: for a choice that does not suit the body.
@@ -103,6 +105,7 @@ class SkillExecutor:
             eye=eye,
             floor=floor,
             mover=None if choice is None else make_mover(choice, port.agent, capabilities),
+            speak=speak,
         )
         self._stood_on: FloorMap | None = None
         self._attempt: Attempt | None = None

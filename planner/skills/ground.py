@@ -132,13 +132,15 @@ class Ground:
         x, y = points[int(np.argmin(cost))]
         return _facing(float(x), float(y), piece.x_m, piece.y_m)
 
-    def beside(self, point_m: Vec3, base: Vec3 | None) -> Stand | None:
-        """Next to a thing on the floor, nearest to `base`."""
+    def beside(
+        self, point_m: Vec3, base: Vec3 | None, away_m: tuple[float, float] = BESIDE_M
+    ) -> Stand | None:
+        """Next to a thing or a person on the floor, as far away as said, nearest to `base`."""
         room = self.layout.room_at(point_m[0], point_m[1])
-        cells = self._cells_near(point_m[0], point_m[1], BESIDE_M[1], room, base)
+        cells = self._cells_near(point_m[0], point_m[1], away_m[1], room, base)
         points = self._points(cells)
         away = np.hypot(points[:, 0] - point_m[0], points[:, 1] - point_m[1])
-        points = points[away >= BESIDE_M[0]]
+        points = points[away >= away_m[0]]
         if not len(points):
             return None
         start = base or point_m

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 from nav_msgs.msg import OccupancyGrid
 from planner_msgs.msg import SkillReport, WorldGraph, WorldGraphNode, WorldInfo
+from rclpy.publisher import Publisher
+from std_msgs.msg import String
 
 from planner.memory.features import ViewEncoder
 from planner.models.model_choice import ModelChoice, make_model
@@ -62,6 +64,7 @@ class _Agent:
     heartbeat: HeartbeatRelay
     port: PrimitiveClient
     server: SkillServer
+    speech: Publisher[String]
     missing_s: float | None = None
 
     def is_gone(self, kind: str | None) -> bool:
@@ -316,6 +319,7 @@ class SkillExecutorNode(ManagedNode):
             heartbeat.relay_pending,
             Patience(self._link_wait_s, lambda: heartbeat.heard_s),
         )
+        speech = self.create_publisher(String, topics.of_agent(name, topics.SPEECH), qos.EVENTS)
         try:
             executor = SkillExecutor(
                 layout,
@@ -328,14 +332,16 @@ class SkillExecutorNode(ManagedNode):
                 eye=self._eye(name),
                 floor=(lambda: self._floor) if self._builds_map else None,
                 choice=self._choice,
+                speak=lambda text: speech.publish(String(data=text)),
             )
         except PlannerError as error:
             port.destroy()
             heartbeat.destroy()
+            self.destroy_publisher(speech)
             self._log_once(f"{name} is not served: {error}")
             return
         server = SkillServer(self, executor, self._wake, self._lockstep, lambda: self.refusal)
-        self._agents[name] = _Agent(kind, heartbeat, port, server)
+        self._agents[name] = _Agent(kind, heartbeat, port, server, speech)
         self.get_logger().info(f"serves {name}, a {kind}, in {layout.name}")
 
     def _eye(self, agent: str) -> Eye | None:
@@ -356,6 +362,7 @@ class SkillExecutorNode(ManagedNode):
         agent.server.destroy()
         agent.port.destroy()
         agent.heartbeat.destroy()
+        self.destroy_publisher(agent.speech)
 
     # Requests of executors
 

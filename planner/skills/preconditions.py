@@ -12,6 +12,7 @@ from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House
+from planner.world.person import PERSON_CLASS
 from planner.world.receptacle import holds_things, part_by_word, parts_beside
 from planner.world.skill import ENTITY_ROLES, Role, SkillCode
 from planner.world.vocabulary import EntityKind, Relation
@@ -64,6 +65,8 @@ _ALLOWED: dict[Role, frozenset[EntityKind]] = {
     Role.OBJECT_OR_FURNITURE: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE}),
     Role.TARGET: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE, EntityKind.ROOM}),
     Role.REFERENCE: frozenset({EntityKind.OBJECT, EntityKind.FURNITURE}),
+    Role.PERSON: frozenset({EntityKind.OBJECT}),
+    Role.DESTINATION: frozenset({EntityKind.FURNITURE, EntityKind.ROOM}),
 }
 
 
@@ -97,12 +100,19 @@ def ground(
             raise RefusalError(SkillCode.UNKNOWN_ENTITY, f"{word} is not known.")
     else:
         target = _of_node(node, role, layout, gate_m)
-    if target.kind not in _ALLOWED[role] or (
-        role is Role.RECEPTACLE and target.is_thing and not _holds_things(target, layout)
+    if (
+        target.kind not in _ALLOWED[role]
+        or (role is Role.RECEPTACLE and target.is_thing and not _holds_things(target, layout))
+        or (role is Role.PERSON and not _is_person(target))
     ):
         sentence = f"{target.name} is {_a(target.kind)}, where {_a(role)} is needed."
         raise RefusalError(SkillCode.WRONG_ROLE, sentence)
     return target
+
+
+def _is_person(target: Target) -> bool:
+    # Of a point that a caller gives, only the world knows what is there.
+    return target.node is not None and target.node.class_name in (PERSON_CLASS, "")
 
 
 def _at(node: BeliefNode | None, word: str, role: Role, point_m: Vec3) -> BeliefNode:
@@ -247,8 +257,13 @@ def _read(attempt: Attempt) -> Arguments:
     _check_points(attempt, len(named))
     if Role.RELATION in part.roles:
         return _read_place(attempt, named)
-    found = tuple(_ground(attempt, i, role, named) for i, role in enumerate(part.roles))
-    return Arguments(target=found[0], entities=found)
+    found = tuple(
+        _ground(attempt, i, role, named)
+        for i, role in enumerate(part.roles)
+        if role is not Role.TEXT and (role is not Role.DESTINATION or i in named)
+    )
+    text = attempt.call.arguments[-1] if part.roles[-1] is Role.TEXT else None
+    return Arguments(target=found[0], entities=found, text=text or "")
 
 
 def _check_points(attempt: Attempt, count: int) -> None:

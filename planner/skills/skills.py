@@ -18,6 +18,18 @@ from planner.skills.moving import (
     piece_around,
 )
 from planner.skills.part import SkillPart
+from planner.skills.persons import (
+    ask_name,
+    find_person,
+    follow,
+    greet,
+    guide,
+    hand_over,
+    say,
+    second_is_another,
+    take_from,
+    text_is_short,
+)
 from planner.skills.preconditions import (
     Arguments,
     hand_is_free,
@@ -39,8 +51,10 @@ from planner.world.house import Furniture
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.skill import (
     PLACE_ROLES,
+    AsReported,
     Divided,
     HeldStateSet,
+    NameLearned,
     OpenedTo,
     PickedUp,
     PutDown,
@@ -179,6 +193,8 @@ def _near_side(piece: Furniture, base: Vec3 | None) -> Vec3:
     return (x, y, 0.3 * high[2])
 
 
+_TALKS = frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK, PrimitiveName.TALK})
+
 SKILLS: Mapping[str, SkillPart] = {
     # Skills that move the body or turn its camera.
     "Navigate": SkillPart(
@@ -306,6 +322,69 @@ SKILLS: Mapping[str, SkillPart] = {
         routine=explore_house,
         abilities=frozenset({PrimitiveName.NAVIGATE, PrimitiveName.LOOK}),
         timeout_s=3600.0,
+    ),
+    # Skills with persons.
+    "FindPerson": SkillPart(
+        summary="looks for a person who is as described, and asks for a name that is not known",
+        routine=find_person,
+        roles=(Role.TEXT,),
+        abilities=_TALKS,
+        timeout_s=900.0,
+    ),
+    "Greet": SkillPart(
+        summary="goes to a person and says hello",
+        routine=greet,
+        roles=(Role.PERSON,),
+        abilities=_TALKS,
+    ),
+    "Say": SkillPart(
+        summary="goes to a person and says a text",
+        routine=say,
+        roles=(Role.PERSON, Role.TEXT),
+        abilities=_TALKS,
+        preconditions=(text_is_short,),
+    ),
+    "AskName": SkillPart(
+        summary="goes to a person and asks for the name",
+        routine=ask_name,
+        roles=(Role.PERSON,),
+        abilities=_TALKS,
+        effects=(NameLearned(),),
+    ),
+    "Follow": SkillPart(
+        summary="follows a person who agrees, to a place or as far as the person goes",
+        routine=follow,
+        roles=(Role.PERSON, Role.DESTINATION),
+        abilities=_TALKS,
+        effects=(AsReported(),),
+        timeout_s=600.0,
+    ),
+    "Guide": SkillPart(
+        summary="leads a person to a place or to another person",
+        routine=guide,
+        roles=(Role.PERSON, Role.TARGET),
+        abilities=_TALKS,
+        preconditions=(second_is_another,),
+        effects=(AsReported(),),
+        timeout_s=600.0,
+    ),
+    "HandOver": SkillPart(
+        summary="gives the held thing to a person",
+        routine=hand_over,
+        roles=(Role.OBJECT, Role.PERSON),
+        abilities=_TALKS | {PrimitiveName.HAND_OVER},
+        preconditions=(thing_is_in_hand,),
+        effects=(AsReported(),),
+        timeout_s=180.0,
+    ),
+    "TakeFrom": SkillPart(
+        summary="takes what a person holds",
+        routine=take_from,
+        roles=(Role.PERSON,),
+        abilities=_TALKS | {PrimitiveName.TAKE_FROM},
+        preconditions=(hand_is_free,),
+        effects=(AsReported(),),
+        timeout_s=180.0,
     ),
     # PARTNR's tools: questions to the memory, without a motion.
     "FindAgentActionTool": SkillPart(

@@ -20,6 +20,8 @@ PERSON_CLASS = "person"
 MAX_PEOPLE = 50
 # How near an agent is to whom it greets, tells, asks, or hands something; metres.
 TALK_M = 1.5
+# Characters of what is said at a time.
+MAX_SAID = 200
 
 
 class Posture(StrEnum):
@@ -100,9 +102,26 @@ def _plain_name(name: str) -> str:
 
 Clothing = Annotated[str, AfterValidator(garment_text)]
 FirstName = Annotated[str, AfterValidator(_plain_name)]
-# Answers that a person of a file may have been given, besides free ones.
+# Answers of a person that mean more than words.
 NAME_ANSWER, FOLLOW_ANSWER, COME_ANSWER, GOES_TO = "name", "follow", "come", "goes_to"
 NO = "no"
+
+
+class Act(StrEnum):
+    """What is said to a person, as the first word of what `talk` says; the rest is about it.
+
+    `tell` goes on with the text, `ask` with what is asked for, `follow` with the place to which the
+    person shall go, or nothing. `arrived` asks one who is followed whether this is the place,
+    `come` one to come along, and `stay` ends that.
+    """
+
+    GREET = "greet"
+    TELL = "tell"
+    ASK = "ask"
+    FOLLOW = "follow"
+    ARRIVED = "arrived"
+    COME = "come"
+    STAY = "stay"
 
 
 class PersonPlacement(FileModel):

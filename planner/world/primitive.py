@@ -40,6 +40,10 @@ class PrimitiveName(StrEnum):
     DISCARD_SUPPLIES = "discard_supplies"
     CARRY = "carry"
     DROP_OFF = "drop_off"
+    # With persons: words said to the one at the target, and things that change hands.
+    TALK = "talk"
+    HAND_OVER = "hand_over"
+    TAKE_FROM = "take_from"
 
 
 def all_primitives() -> tuple[str, ...]:
@@ -162,6 +166,7 @@ class Primitive:
         hand: for `pick`, `place` and what is done with a held object: the hand to use; None = the
             first suitable one, the right one first.
         drive: for `drive`: the velocities; the target is unused.
+        words: for `talk`: what is said, see `planner.world.person.Act`.
     """
 
     name: str
@@ -177,6 +182,7 @@ class Primitive:
     thing_class: str = ""
     hand: Hand | None = None
     drive: Drive | None = None
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,10 +248,11 @@ class Capabilities:
 # Under `CHANGED`, what a skill changed, where that cannot be concluded from the call, as JSON by
 # entity: `{"fire_1": {"states": {"burning": false}}}`. Under `HAND_HOLDS`, whether the body feels
 # something in its hand, `yes` or `no`: a result may have failed and the hand have closed. Under
-# `REASON`, the word for why a safety rule refused.
+# `REASON`, the word for why a safety rule refused. Under `ANSWER`, what a person replied.
 
 CHANGED = "changed"
 HAND_HOLDS = "hand_holds"
+ANSWER = "answer"
 REASON, OPERATOR_REFUSED = "reason", "REFUSED"
 _FELT = {"yes": True, "no": False}
 
@@ -278,6 +285,12 @@ def changes_text(
     changes = {name: _change(before[name], after[name]) for name in names}
     found = {name: change for name, change in changes.items() if change != Change()}
     return _CHANGES.dump_json(found, exclude_defaults=True).decode() if found else ""
+
+
+def moved_text(name: str, parent: str, relation: Relation, position_m: Vec3) -> str:
+    """The change of an entity that is elsewhere now, with its middle there."""
+    moved = Change(parent=parent, relation=relation, position_m=position_m)
+    return _CHANGES.dump_json({name: moved}, exclude_defaults=True).decode()
 
 
 def read_changes(evidence: Mapping[str, str]) -> Mapping[str, Change]:

@@ -49,6 +49,8 @@ class Role(StrEnum):
     RELATION = "on or within"
     CONSTRAINT = "next_to or None"
     REFERENCE = "object, furniture or None"
+    PERSON = "person"
+    DESTINATION = "furniture, room or None"
     TEXT = "text"
 
 
@@ -61,6 +63,8 @@ ENTITY_ROLES = frozenset(
         Role.OBJECT_OR_FURNITURE,
         Role.TARGET,
         Role.REFERENCE,
+        Role.PERSON,
+        Role.DESTINATION,
     }
 )
 PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.RECEPTACLE, Role.CONSTRAINT, Role.REFERENCE)
@@ -231,10 +235,25 @@ class Divided:
 
 
 @dataclass(frozen=True, slots=True)
+class NameLearned:
+    """A person has the name that the evidence says under `name`."""
+
+    entity: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class AsReported:
     """What the result's evidence says, see `planner.world.primitive`: only the world knows it."""
 
 
 SkillEffect: TypeAlias = (
-    PickedUp | PutDown | OpenedTo | StateSet | HeldStateSet | StatesPoured | Divided | AsReported
+    PickedUp
+    | PutDown
+    | OpenedTo
+    | StateSet
+    | HeldStateSet
+    | StatesPoured
+    | Divided
+    | NameLearned
+    | AsReported
 )

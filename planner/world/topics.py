@@ -42,7 +42,7 @@ RECEIPTS, SAFETY_HEARTBEAT = "safety/receipts", "safety/heartbeat"
 QUESTION, ANSWER = "safety/question", "safety/answer"
 ASKS_IMAGE, ASKS_TARGET = "safety/asks/image", "safety/asks/target"
 PRIMITIVE, SKILL, SKILL_HEARTBEAT = "primitive", "skill", "skill/heartbeat"
-SAYS = "says"
+SAYS, SPEECH = "says", "speech"
 
 
 def of_agent(agent: str, name: str) -> str:

@@ -163,7 +163,7 @@ class EmbeddedBackend(KinematicBackend):
         before the last of the steps that may be taken as one.
         """
         world = self._loaded()
-        if world.opening:
+        if world.opening or world.walks:
             return 0
         agents = world.agents.values()
         for agent in agents:

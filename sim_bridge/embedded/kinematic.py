@@ -23,6 +23,7 @@ from planner.world.primitive import (
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.entities import Agent, Localised
 from sim_bridge.embedded.options import Noise, WorldOptions
+from sim_bridge.embedded.people_acting import advance_persons
 from sim_bridge.embedded.prediction import (
     carried_bounds,
     moving_furniture_bounds,
@@ -210,6 +211,9 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
             # Agents that moved before these assumed that they would continue.
             return 1
         world, steps = self._loaded(), MAX_LEAP_STEPS
+        if world.walks:
+            # Persons decide at every step where they go.
+            return 1
         for _, steady_s in self._courtesies.values():
             steps = min(steps, math.ceil(steady_s / dt_s - 1e-6))
         for handle in self._current.values():
@@ -227,7 +231,8 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     def moves_things(self) -> bool:
         """Whether a thing is being carried, or something opens or closes."""
         world = self._loaded()
-        return bool(world.opening) or any(agent.held for agent in world.agents.values())
+        held = any(agent.held for agent in world.agents.values())
+        return held or bool(world.opening or world.walks)
 
     def moves_agents(self) -> bool:
         """Always False: where agents are is judged when things change, and at the end."""
@@ -274,6 +279,7 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     def _pass(self, last_s: float, dt_s: float) -> None:
         self._became_idle.clear()
         super()._pass(last_s, dt_s)
+        advance_persons(self._loaded(), dt_s)
 
     def _on_ended(self, agent: str, *, early: bool) -> None:
         self._became_idle.add(agent)

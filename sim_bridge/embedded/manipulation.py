@@ -65,7 +65,11 @@ def _nearest_thing(
 ) -> tuple[float, Thing] | None:
     """The thing nearest to a point that the agent does not carry, and its box's distance."""
     carried = {thing.name for thing in world.carried_by(agent)}
-    near = [(*_gaps(thing, point_m), thing.name) for thing in things if thing.name not in carried]
+    near = [
+        (*_gaps(thing, point_m), thing.name)
+        for thing in things
+        if thing.name not in carried and thing.person is None
+    ]
     best = min(near, default=None)
     return None if best is None else (best[0], world.things[best[2]])
 
@@ -98,10 +102,9 @@ def check_pick(
         raise _hand_full(agent)
     thing = thing_at(world, agent, point_m, tolerance_m)
     base = world.base_of(thing)
-    if base.relation is Relation.HELD:
-        raise RefusalError(
-            PrimitiveCode.HELD_BY_OTHER, "another agent holds it", holder=base.parent
-        )
+    holder = base.parent if base.relation is Relation.HELD else base.name
+    if base.relation is Relation.HELD or base.person is not None:
+        raise RefusalError(PrimitiveCode.HELD_BY_OTHER, "another one holds it", holder=holder)
     if world.is_enclosed(thing):
         raise RefusalError(
             PrimitiveCode.CLOSED, "it is inside closed furniture", inside=base.parent
@@ -464,7 +467,7 @@ def _entity_at(
     uses_hand = skill.needs.hand is not None and len(used) == 1
     found: list[tuple[bool, float, float, str]] = []
     for thing in world.things.values():
-        if uses_hand and thing.name in used:
+        if thing.person is not None or (uses_hand and thing.name in used):
             continue
         distance = thing.state().box.distance_m(point_m)
         if distance <= tolerance_m:

@@ -29,6 +29,7 @@ class Durations(FileModel):
     place: Seconds = 2.0
     open: Seconds = 3.0
     close: Seconds = 3.0
+    talk: Seconds = 2.0
     look_dwell: Seconds = 0.25
     # Files written before this name existed say `patience`.
     blocked_timeout: Annotated[

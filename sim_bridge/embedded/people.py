@@ -46,6 +46,7 @@ class Walk:
         corners: of the way, the next one first.
         planned_s: when that was found; -inf = never.
         still_s: for how long both have been standing.
+        blocked_s: for how long somebody has been in the way.
     """
 
     agent: str
@@ -53,6 +54,7 @@ class Walk:
     corners: list[tuple[float, float]] = field(default_factory=list)
     planned_s: float = -math.inf
     still_s: float = 0.0
+    blocked_s: float = 0.0
 
 
 def hand_of(person: Thing, height_m: float) -> Place:

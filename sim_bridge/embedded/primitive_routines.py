@@ -23,6 +23,7 @@ from sim_bridge.embedded.manipulation import (
     check_state_change,
     held_at,
 )
+from sim_bridge.embedded.people_acting import check_with_person, do_with_person
 from sim_bridge.embedded.prediction import predicted_view
 from sim_bridge.embedded.sensing import Rays
 from sim_bridge.embedded.walking import Motion, nearer_to_another, place_to_stand, turn_to, walk
@@ -315,6 +316,20 @@ def _change_state(context: RoutineContext) -> Routine:
     return _success(f"{entity.name} is {'' if value else 'not '}{state}", entity=entity.name)
 
 
+def _with_person(context: RoutineContext) -> Routine:
+    """Talks to a person, or a thing changes hands, with the face to the person."""
+    world, agent, primitive = context.world, context.agent, context.primitive
+    arguments = (world, agent, primitive, context.target_m)
+    # Refused before anything moves, and again when it is done.
+    person = check_with_person(*arguments)
+    yield from _face(context, person.center_m)
+    durations = world.options.durations
+    seconds = durations.talk if primitive.name == PrimitiveName.TALK else durations.place
+    yield from _spend(agent, seconds, "talking")
+    check_with_person(*arguments)
+    return do_with_person(world, agent, primitive, person)
+
+
 _ROUTINES: dict[str, Callable[[RoutineContext], Routine]] = {
     PrimitiveName.NAVIGATE: _navigate,
     PrimitiveName.LOOK: _look,
@@ -323,4 +338,7 @@ _ROUTINES: dict[str, Callable[[RoutineContext], Routine]] = {
     PrimitiveName.PLACE: _place,
     PrimitiveName.OPEN: _joint,
     PrimitiveName.CLOSE: _joint,
+    PrimitiveName.TALK: _with_person,
+    PrimitiveName.HAND_OVER: _with_person,
+    PrimitiveName.TAKE_FROM: _with_person,
 }

@@ -112,9 +112,13 @@ def reachable_from(grid: FloorGrid, agent: Agent) -> int:
 
 
 def _taken(world: KinematicWorld, agent: Agent, grid: FloorGrid, cell: int | None) -> bool:
-    if len(world.agents) == 1 or cell is None:
+    if cell is None:
         return False
     x, y = grid.point(cell)
+    if world.crowded_by_person(x, y, agent.body.radius_m):
+        return True
+    if len(world.agents) == 1:
+        return False
     walking = [other.name for other in world.agents.values() if other.remaining_path]
     return world.crowded(x, y, agent.body.radius_m, (agent.name, *walking))
 
@@ -325,7 +329,15 @@ def walk(
 
 
 def _way(world: KinematicWorld, agent: Agent, goal: int) -> Way:
-    return world.ground.way(agent.body.radius_m, (agent.x_m, agent.y_m), goal)
+    radius_m = agent.body.radius_m
+    discs = world.discs_of_persons(radius_m)
+    if discs:
+        # Around persons, if there is a way.
+        grid, ways = world.ground.grid(radius_m), world.ground.ways(radius_m)
+        cells, length_m = ways.between(standing_cell(grid, agent.x_m, agent.y_m), goal, discs)
+        if cells:
+            return Way([grid.point(cell) for cell in cells[1:] or cells], length_m)
+    return world.ground.way(radius_m, (agent.x_m, agent.y_m), goal)
 
 
 def _rank(agent: Agent) -> tuple[str, str]:

@@ -27,7 +27,7 @@ from planner.world.vocabulary import Hand, Relation, floor_name, hand_holding, w
 from sim_bridge.embedded.entities import Agent, Piece, Place, Thing
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import Noise, WorldOptions
-from sim_bridge.embedded.people import Walk, hand_of, place_people
+from sim_bridge.embedded.people import RADIUS_M, Walk, hand_of, place_people
 from sim_bridge.embedded.sensor_model import ErringSensors
 
 AGENT_GAP_M = 0.05
@@ -240,6 +240,20 @@ class KinematicWorld:
             < radius_m + other.body.radius_m + AGENT_GAP_M
             for other in self.agents.values()
             if other.name not in skip
+        )
+
+    def crowded_by_person(self, x_m: float, y_m: float, radius_m: float) -> bool:
+        """Whether a body there would touch a person on the floor."""
+        discs = self.discs_of_persons(radius_m)
+        return any(math.hypot(x - x_m, y - y_m) < apart_m for x, y, apart_m in discs)
+
+    def discs_of_persons(self, radius_m: float) -> tuple[tuple[float, float, float], ...]:
+        """Of each person on the floor x, y and how near a body's middle may not come."""
+        on_floor = (self.things[name] for name in self.persons)
+        return tuple(
+            (person.x_m, person.y_m, radius_m + RADIUS_M)
+            for person in on_floor
+            if person.parent not in self.pieces
         )
 
     def resting_on(self, parent: str, part: str) -> list[Thing]:

@@ -15,7 +15,8 @@ from planner.world.primitive import (
     PrimitiveResult,
     all_primitives,
 )
-from planner.world.vocabulary import EntityKind
+from planner.world.state import EntityState
+from planner.world.vocabulary import AgentKind, EntityKind
 from sim_bridge.backend import Backend
 from sim_bridge.safety.approvals import ARM, Step, in_map
 from sim_bridge.safety.guard import (
@@ -127,8 +128,13 @@ class People:
         state = self._backend.world_state()
         if state is None:
             return ()
-        agents = (e for e in state.entities.values() if e.kind is EntityKind.AGENT)
-        return [e.pose.position_m for e in agents if e.class_name == "human"]
+        entities = state.entities.values()
+        return [e.pose.position_m for e in entities if _is_person(e)]
+
+
+def _is_person(entity: EntityState) -> bool:
+    acts = entity.kind is EntityKind.AGENT and entity.class_name == AgentKind.HUMAN
+    return acts or entity.person is not None
 
 
 class Verdicts:

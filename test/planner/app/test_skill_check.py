@@ -13,6 +13,7 @@ from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_episode
+from planner.world.person import PersonPlacement
 from planner.world.skill import OpenedTo, PutDown, Role, SkillCode, SkillResult, StateSet
 
 EPISODE, HOUSE = load_episode("coffee_time_0")
@@ -83,6 +84,14 @@ CALLS = {
             f"agent_1: DropOff[{DEPOSIT}]",
         ),
     ),
+    "Follow": ("Follow[person_0, kitchen_0]", ()),
+    "Guide": ("Guide[person_0, kitchen_0]", ()),
+    "FindPerson": ("FindPerson[waving person]", ()),
+    "HandOver": ("HandOver[cup_0, person_0]", ("Navigate[cup_0]", "Pick[cup_0]")),
+    "TakeFrom": (
+        "TakeFrom[person_0]",
+        ("Navigate[cup_0]", "Pick[cup_0]", "HandOver[cup_0, person_0]"),
+    ),
     "PowerOff": ("PowerOff[oven_0]", ("Navigate[oven_0]", "PowerOn[oven_0]")),
 }
 
@@ -94,6 +103,7 @@ RESCUE = (
 )
 # Fails where the robot does not build its map.
 MAPPING = ("ExploreHouse",)
+PERSONS = ("AskName", "FindPerson", "Follow", "Greet", "Guide", "HandOver", "Say", "TakeFrom")
 KITCHEN_WORK = ("Boil", "Brew", "Cook", "Dust", "Slice", "Toast", "Water")
 
 
@@ -129,6 +139,10 @@ def test_what_ships_passes(name: str) -> None:
     if like in KITCHEN_WORK:
         house = kitchen_house()
         episode = kitchen_episode(house)
+    if name in PERSONS:
+        person = {"name": "Ann", "room": house.rooms[0].name, "gesture": "waving"}
+        people = (PersonPlacement.model_validate(person),)
+        episode = episode.model_copy(update={"people": people})
     if name in RESCUE:
         episode, house = load_episode("rescue-1-agents-2")
         pairs = zip(episode.agents, BESIDE_TIMMY, strict=True)
