@@ -22,6 +22,7 @@ from planner.evaluation.task import (
     Tie,
     TieKind,
     asked_open,
+    is_about_person,
 )
 from planner.world.errors import PlannerError
 
@@ -166,6 +167,8 @@ class PublishedJudge:
             raise PlannerError(f"{Mode.PARTNR_V0} has no constraints on every state")
         if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
             raise PlannerError(f"{Mode.PARTNR_V0} does not know whether something is open")
+        if any(is_about_person(p.predicate) for p in evaluation.propositions):
+            raise PlannerError(f"{Mode.PARTNR_V0} does not know persons")
         done = _unroll(evaluation)
         self._done = done
         self.propositions = tuple(done.propositions)

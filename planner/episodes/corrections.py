@@ -15,7 +15,15 @@ from planner.episodes.evaluation_text import FieldError, corrected, translated
 from planner.episodes.lint.goal import task_types
 from planner.episodes.recipes.file import GoalSpec, Target, dependencies, is_unary, order, terminal
 from planner.evaluation.language import read_evaluation
-from planner.evaluation.task import NEXT_TO_M, Evaluation, Predicate, Proposition, Tie, asked_open
+from planner.evaluation.task import (
+    NEXT_TO_M,
+    Evaluation,
+    Predicate,
+    Proposition,
+    Tie,
+    asked_open,
+    is_about_person,
+)
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_text
@@ -84,6 +92,8 @@ def draft_of(evaluation: Evaluation) -> Draft:
         raise PlannerError("what must hold in every state, or in none, is not in PARTNR's format")
     if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
         raise PlannerError("whether something is open is not in PARTNR's format")
+    if any(is_about_person(p.predicate) for p in evaluation.propositions):
+        raise PlannerError("what is done with persons is not in PARTNR's format")
     everything = range(len(evaluation.propositions))
     return Draft(
         evaluation.propositions,

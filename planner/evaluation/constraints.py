@@ -17,6 +17,7 @@ from planner.evaluation.task import (
     DependencyMode,
     Evaluation,
     GateRelation,
+    PersonPredicate,
     Predicate,
     Proposition,
     Tie,
@@ -385,6 +386,11 @@ _BETWEEN: dict[str, str] = {
     Predicate.IS_INSIDE: "inside",
     Predicate.IS_IN_ROOM: "in",
     Predicate.IS_NEXT_TO: "next to",
+    PersonPredicate.IS_TOLD: "told",
+    PersonPredicate.IS_GUIDED: "guided to",
+    PersonPredicate.IS_FOLLOWED: "followed to",
+    PersonPredicate.IS_HANDED_OVER: "handed over to",
+    PersonPredicate.IS_NEAR_PERSON: "near",
 }
 _ARGUMENTS = {
     "objects": "object",
@@ -392,6 +398,10 @@ _ARGUMENTS = {
     "rooms": "room",
     "entities_a": "entity",
     "entities_b": "entity",
+    "persons": "person",
+    "texts": "text",
+    "places": "place",
+    "agents": "agent",
 }
 
 

@@ -13,7 +13,7 @@ from planner.evaluation.layout import EPSILON_M
 from planner.evaluation.predicates import CLOSE_M, ON_FLOOR_M, Watch, holds
 from planner.evaluation.progress import CriteriaProgress
 from planner.evaluation.scene import RAISED_M, Scene
-from planner.evaluation.task import Predicate, asked_word
+from planner.evaluation.task import Predicate, asked_word, is_about_person
 from planner.world.agents import body_of
 from planner.world.episode import ROBOT, Criteria, Triple
 from planner.world.errors import FileError
@@ -47,6 +47,8 @@ def keeps(watch: Watch, scene: Scene, reach: Reach) -> bool:
     movers = [name for name in watch.names if name in reach]
     if asked_word(predicate) or not movers:
         return True
+    if is_about_person(predicate):
+        return False
     if predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):
         return all(
             _is_apart(scene, reach, name, other, proposition.threshold_m)

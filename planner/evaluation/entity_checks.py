@@ -8,12 +8,15 @@ from pathlib import Path
 
 from planner.evaluation.progress import Progress
 from planner.evaluation.task import (
+    ANYWHERE,
     Evaluation,
     GateRelation,
     Predicate,
     Proposition,
     asked_open,
     asked_state,
+    is_about_person,
+    lists_of,
 )
 from planner.world.catalogue import Catalogue, default_catalogue, slice_names
 from planner.world.episode import Episode
@@ -21,6 +24,7 @@ from planner.world.errors import FileError
 from planner.world.graph_file import label
 from planner.world.graph_house import affordances_of
 from planner.world.house import House
+from planner.world.person import person_name
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState
 from planner.world.states import default_states
@@ -35,6 +39,7 @@ class EntityFacts:
     affordances: frozenset[str] = frozenset()
     hollow: bool = False
     floor: bool = False
+    person: bool = False
 
 
 _FLOOR = EntityFacts(EntityKind.FURNITURE, floor=True)
@@ -45,7 +50,10 @@ def facts_of_state(state: WorldState, house: House) -> dict[str, EntityFacts]:
     facts = {floor_name(room.name): _FLOOR for room in house.rooms}
     for name, entity in state.entities.items():
         facts[name] = EntityFacts(
-            entity.kind, frozenset(entity.affordances), _is_hollow(house, entity)
+            entity.kind,
+            frozenset(entity.affordances),
+            _is_hollow(house, entity),
+            person=entity.person is not None,
         )
         if entity.kind is EntityKind.OBJECT:
             facts |= _slices(name, entity.class_name, default_catalogue())
@@ -87,6 +95,8 @@ def facts_of_episode(
         hollow = cls is not None and cls.hollow is not None
         facts[item.name] = EntityFacts(EntityKind.OBJECT, can, hollow)
         facts |= _slices(item.name, item.class_name, catalogue)
+    person = EntityFacts(EntityKind.OBJECT, person=True)
+    facts.update((person_name(number), person) for number in range(len(episode.people)))
     facts.update((agent.uid, EntityFacts(EntityKind.AGENT)) for agent in episode.agents)
     return facts
 
@@ -133,7 +143,11 @@ def entity_findings(
     for i, proposition in enumerate(evaluation.propositions):
         for k, names in enumerate(proposition.lists):
             where = f"propositions.{i}.args.{_list_field(proposition, k)}"
+            if where.endswith(".texts"):
+                continue
             for name in names:
+                if name == ANYWHERE:
+                    continue
                 fact = facts.get(name)
                 if fact is None:
                     if all_known:
@@ -152,6 +166,8 @@ def _list_field(proposition: Proposition, k: int) -> str:
 
 def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
     """Why an entity cannot be argument k of a predicate; "" if it can."""
+    if is_about_person(predicate):
+        return _unfit_for_person(lists_of(predicate)[k], name, fact)
     if predicate is Predicate.IS_IN_ROOM and k == 1:
         return "" if fact.kind is EntityKind.ROOM else f"{name} is not a room"
     if fact.kind not in (EntityKind.OBJECT, EntityKind.FURNITURE):
@@ -170,6 +186,19 @@ def _unfit(predicate: str, k: int, name: str, fact: EntityFacts) -> str:
         if affordance not in fact.affordances:
             return f"{name} is not {affordance}"
     return ""
+
+
+def _unfit_for_person(field: str, name: str, fact: EntityFacts) -> str:
+    """The same of a predicate about persons, by the list's name."""
+    if field == "persons":
+        return "" if fact.person else f"{name} is not a person"
+    if field == "agents":
+        return "" if fact.kind is EntityKind.AGENT else f"{name} is not an agent"
+    if field == "objects":
+        movable = fact.kind is EntityKind.OBJECT and not fact.person
+        return "" if movable else f"{name} is not an object"
+    placed = fact.person or fact.kind in (EntityKind.ROOM, EntityKind.FURNITURE)
+    return "" if placed and not fact.floor else f"{name} is not a room, furniture or a person"
 
 
 _KIND_WORDS = {EntityKind.ROOM: "a room", EntityKind.AGENT: "an agent"}

@@ -20,7 +20,7 @@ from planner.evaluation.entity_checks import check_entities, facts_of_state
 from planner.evaluation.predicates import Variant, Watch
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict
 from planner.evaluation.scene import BrokenStateError, MissingEntityError, Scene
-from planner.evaluation.task import Evaluation, Predicate, Proposition
+from planner.evaluation.task import Evaluation, PersonPredicate, Predicate, Proposition
 from planner.world.episode import Criteria
 from planner.world.errors import FileError
 from planner.world.geometry import Box
@@ -35,7 +35,7 @@ class Evaluator:
     """Judges one episode.
 
     `EntityState` records identical to those of the previous state count as unchanged. Agents
-    affect propositions only through what they move.
+    affect propositions only through what they move, and where they are near persons.
 
     Attributes:
         start_step: simulation step of the instruction; the steps of a verdict count from it.
@@ -122,6 +122,11 @@ class Evaluator:
                 for name in p.lists[0]
             }
         )
+        # Agents are judged by where they are only for these.
+        near = [
+            p for p in self._judge.propositions if p.predicate == PersonPredicate.IS_NEAR_PERSON
+        ]
+        self._agents = frozenset(name for p in near for name in p.lists[0])
         self._verdict: Verdict | None = None
         self._failure: JudgeError | None = None
         self._judge.advance(self._step, self._watches)
@@ -216,7 +221,7 @@ class Evaluator:
             False if this is uncertain; then each state must be processed.
         """
         scene = self._scene
-        if scene.has_edges:
+        if scene.has_edges or self._agents:
             return False
         things = {name: box for name, box in reach.items() if self._is_thing(name)}
         if not shadows_nothing(self._cast, scene, things):
@@ -276,7 +281,8 @@ class Evaluator:
 
     def _take_up(self, changed: list[EntityState], removed: list[str]) -> bool:
         """Updates scene and witnesses; whether anything that counts has changed."""
-        seen = [entity for entity in changed if entity.kind is not EntityKind.AGENT]
+        acts, near = EntityKind.AGENT, self._agents
+        seen = [entity for entity in changed if entity.kind is not acts or entity.name in near]
         names = {*removed, *(entity.name for entity in seen)}
         if not names:
             return False

@@ -15,20 +15,24 @@ from pydantic import (
     JsonValue,
     Tag,
     ValidationError,
+    model_validator,
 )
 
 from planner.evaluation.task import (
+    ANYWHERE,
     NEXT_TO_M,
     Dependency,
     DependencyMode,
     Evaluation,
     GateRelation,
     KnownPredicate,
+    PersonPredicate,
     Predicate,
     Proposition,
     Tie,
     TieKind,
     find_cycle,
+    lists_of,
 )
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError, from_validation
@@ -147,6 +151,36 @@ class _Clustered(FileModel):
         )
 
 
+class _PersonArgs(FileModel):
+    objects: Names | None = None
+    agents: Names | None = None
+    persons: Names | None = None
+    texts: Names | None = None
+    places: Names | None = None
+    number: Number = 1
+
+
+class _WithPersons(FileModel):
+    function_name: PersonPredicate
+    args: _PersonArgs
+
+    @model_validator(mode="after")
+    def _lists_fit(self) -> _WithPersons:
+        needed = set(lists_of(self.function_name))
+        optional = {"places"} if self.function_name is PersonPredicate.IS_FOLLOWED else set()
+        given = self.args.model_fields_set - {"number"}
+        if not needed - optional <= given <= needed:
+            words = " and ".join(lists_of(self.function_name))
+            raise ValueError(f"{self.function_name} takes {words}")
+        return self
+
+    def proposition(self) -> Proposition:
+        """Converts to the plain record."""
+        names = lists_of(self.function_name)
+        lists = tuple(getattr(self.args, name) or (ANYWHERE,) for name in names)
+        return Proposition(self.function_name, lists, self.args.number)
+
+
 class _Objects(FileModel):
     function_name: KnownPredicate
     args: _ObjectArgs
@@ -162,6 +196,7 @@ _FORMS: dict[str, str] = {
     Predicate.IS_IN_ROOM: "_rooms",
     Predicate.IS_NEXT_TO: "_neighbours",
     Predicate.IS_CLUSTERED: "_cluster",
+    **dict.fromkeys(PersonPredicate, "_persons"),
 }
 
 
@@ -177,6 +212,7 @@ _Proposition = Annotated[
     | Annotated[_InRooms, Tag("_rooms")]
     | Annotated[_NextTo, Tag("_neighbours")]
     | Annotated[_Clustered, Tag("_cluster")]
+    | Annotated[_WithPersons, Tag("_persons")]
     | Annotated[_Objects, Tag("_objects")],
     Discriminator(_form),
 ]

@@ -9,8 +9,16 @@ from enum import StrEnum
 
 from planner.evaluation.layout import EPSILON_M
 from planner.evaluation.scene import Scene, world_box
-from planner.evaluation.task import Predicate, Proposition, asked_open
+from planner.evaluation.task import (
+    ANYWHERE,
+    PersonPredicate,
+    Predicate,
+    Proposition,
+    asked_open,
+    is_about_person,
+)
 from planner.world.geometry import Box, Vec3
+from planner.world.person import TALK_M
 from planner.world.receptacle import known_shape
 from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.states import default_states
@@ -44,6 +52,11 @@ def edge_in_room(entities: Entities, name: str, room: str) -> bool:
     entity = entities.get(name)
     return entity is not None and entity.room == room
 
+
+# Placeholder for the second argument of a one-argument predicate.
+NO_SECOND = ""
+_TRUE = frozenset({NO_SECOND})
+_FALSE: frozenset[str] = frozenset()
 
 ON_FLOOR_M = 0.04
 # Length of each of the two opposing rays of is_inside (PARTNR-T6).
@@ -204,6 +217,41 @@ def has_state(scene: Scene, predicate: str, name: str) -> bool:
     return bool((entity.states or {}).get(state, False)) is value
 
 
+# How near an agent is to a person whom it is near: as near as one talks.
+NEAR_PERSON_M = TALK_M
+
+
+def with_persons(scene: Scene, predicate: str, name: str, others: Sequence[str]) -> frozenset[str]:
+    """Those of the second list for which a predicate about persons holds with `name`.
+
+    For one list `NO_SECOND` if it holds. What is told is a text or its kind: `joke: Knock, knock.`
+    is a joke.
+    """
+    entity = scene.entities.get(name)
+    if entity is None:
+        return _FALSE
+    if predicate == PersonPredicate.IS_HANDED_OVER:
+        held = entity.relation is Relation.HELD
+        return frozenset(b for b in others if held and entity.parent == b)
+    if predicate == PersonPredicate.IS_NEAR_PERSON:
+        return frozenset(b for b in others if _is_near(entity, scene.entities.get(b)))
+    done = () if entity.person is None else entity.person.done
+    if predicate == PersonPredicate.IS_MET:
+        return _TRUE if "met" in done else _FALSE
+    if predicate == PersonPredicate.IS_TOLD:
+        told = [deed.removeprefix("told ") for deed in done if deed.startswith("told ")]
+        return frozenset(b for b in others if any(t == b or t.startswith(f"{b}: ") for t in told))
+    verb = "guided" if predicate == PersonPredicate.IS_GUIDED else "followed"
+    return frozenset(b for b in others if (verb if b == ANYWHERE else f"{verb} {b}") in done)
+
+
+def _is_near(agent: EntityState, person: EntityState | None) -> bool:
+    if person is None or agent.room is None or agent.room != person.room:
+        return False
+    (ax, ay, _), (bx, by, _) = agent.pose.position_m, person.pose.position_m
+    return math.hypot(ax - bx, ay - by) <= NEAR_PERSON_M + EPSILON_M
+
+
 # ET-Plan-Bench's relations in one state (ETPLAN-3.1), on boxes and rooms.
 
 # From one entity's centre to the other one's box, and from centre to centre; metres.
@@ -329,11 +377,6 @@ def _faces(a: EntityState, b: EntityState, *, has_front: bool) -> bool:
 # true is_same:   true if for one b |{a : (a, b) in W}| >= number
 # one list:       true if |{a of A : P(a)}| >= number
 
-# Placeholder for the second argument of a one-argument predicate.
-NO_SECOND = ""
-_TRUE = frozenset({NO_SECOND})
-_FALSE: frozenset[str] = frozenset()
-
 
 class Watch:
     """One proposition and its witnesses in a scene.
@@ -400,7 +443,9 @@ class Watch:
             return _TRUE if stands_open(scene, name) is opens else _FALSE
         if predicate is Predicate.IS_ON_FLOOR:
             return _TRUE if is_on_floor(scene, name) else _FALSE
-        others = proposition.lists[1]
+        others = proposition.lists[1] if len(proposition.lists) > 1 else ()
+        if is_about_person(predicate):
+            return with_persons(scene, predicate, name, others)
         if predicate is Predicate.IS_ON_TOP:
             return (on_top_of(scene, name) & self._second) - {name}
         if predicate is Predicate.IS_INSIDE:

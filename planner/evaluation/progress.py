@@ -12,7 +12,13 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from planner.evaluation.predicates import Variant
-from planner.evaluation.task import Predicate, Proposition, asked_open, asked_word
+from planner.evaluation.task import (
+    PersonPredicate,
+    Predicate,
+    Proposition,
+    asked_open,
+    asked_word,
+)
 from planner.language.lexicon import plural_of
 from planner.world.errors import FileError
 from planner.world.files import FileModel, read_model
@@ -230,6 +236,11 @@ _RELATIONS: Mapping[str, tuple[str, str, str]] = {
     Predicate.IS_INSIDE: ("put", "into", "in"),
     Predicate.IS_IN_ROOM: ("bring", "into", "in"),
     Predicate.IS_NEXT_TO: ("put", "next to", "next to"),
+    PersonPredicate.IS_TOLD: ("tell", "about", "told about"),
+    PersonPredicate.IS_GUIDED: ("guide", "to", "guided to"),
+    PersonPredicate.IS_FOLLOWED: ("follow", "to", "followed to"),
+    PersonPredicate.IS_HANDED_OVER: ("hand over", "to", "handed over to"),
+    PersonPredicate.IS_NEAR_PERSON: ("bring", "to", "near"),
 }
 
 
@@ -260,6 +271,8 @@ def _subtask_and_state(proposition: Proposition) -> tuple[str, str]:
     things = f"the {_choice(words)}"
     if proposition.number > 1:
         things = f"{proposition.number} of the {_choice([plural_of(word) for word in words])}"
+    if proposition.predicate == PersonPredicate.IS_MET:
+        return f"greet {things}", "greeted"
     word = asked_word(proposition.predicate)
     if word:
         verb = "get" if asked_open(proposition.predicate) is not None else "make"

@@ -7,7 +7,13 @@ from dataclasses import dataclass, replace
 
 from planner.evaluation.metrics.measure import doer_of, done, parsed
 from planner.evaluation.predicates import Watch
-from planner.evaluation.task import Predicate, Proposition, asked_open, asked_state
+from planner.evaluation.task import (
+    Predicate,
+    Proposition,
+    asked_open,
+    asked_state,
+    is_about_person,
+)
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
@@ -120,6 +126,8 @@ def _need(proposition: Proposition, rows: Mapping[str, frozenset[str]], count: i
         calls = _CARRY_CALLS if fetched else _CHANGE_CALLS
         return Need(names, count, carried=False, calls=calls)
     if asked_open(predicate) is not None:
+        return Need(names, count, carried=False, calls=_CHANGE_CALLS)
+    if is_about_person(predicate):
         return Need(names, count, carried=False, calls=_CHANGE_CALLS)
     into = lists[1] if predicate is Predicate.IS_INSIDE else ()
     return Need(names, count, carried=True, into=into)

@@ -89,15 +89,33 @@ class JointPredicate(StrEnum):
     IS_CLOSED = "is_closed"
 
 
+class PersonPredicate(StrEnum):
+    """What was done with persons, or is so; not in PARTNR, so not in its formats.
+
+    What was done stays so: the world notes it. `is_told` is about texts or their kinds.
+    """
+
+    IS_MET = "is_met"
+    IS_TOLD = "is_told"
+    IS_GUIDED = "is_guided"
+    IS_FOLLOWED = "is_followed"
+    IS_HANDED_OVER = "is_handed_over"
+    IS_NEAR_PERSON = "is_near_person"
+
+
+# The place of who was followed, wherever that was to.
+ANYWHERE = "anywhere"
+
+
 def predicate_named(word: str) -> str:
-    """The predicate of that name: a relation, `is_open`, or one of a state, such as `is_clean`.
+    """The predicate of that name: a relation, `is_open`, `is_met`, or of a state, as `is_clean`.
 
     Raises:
         ValueError: where there is none.
     """
     if word in set(Predicate):
         return Predicate(word)
-    known = (*default_states().predicates, *JointPredicate)
+    known = (*default_states().predicates, *JointPredicate, *PersonPredicate)
     if word not in known:
         raise ValueError(
             f"unknown predicate {word!r}; expected one of {', '.join((*Predicate, *known))}"
@@ -117,6 +135,8 @@ def asked_open(predicate: str) -> bool | None:
 
 def asked_word(predicate: str) -> str:
     """The word for what a predicate asks of one entity, such as `clean` or `open`; "" if none."""
+    if predicate == PersonPredicate.IS_MET:
+        return "greeted"
     opens, asked = asked_open(predicate), asked_state(predicate)
     if opens is not None:
         return "open" if opens else "closed"
@@ -125,12 +145,28 @@ def asked_word(predicate: str) -> str:
 
 KnownPredicate = Annotated[str, AfterValidator(predicate_named)]
 
-_TWO_LISTS: dict[str, tuple[str, str]] = {
+_LISTS: dict[str, tuple[str, ...]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles"),
     Predicate.IS_INSIDE: ("objects", "receptacles"),
     Predicate.IS_IN_ROOM: ("objects", "rooms"),
     Predicate.IS_NEXT_TO: ("entities_a", "entities_b"),
+    PersonPredicate.IS_MET: ("persons",),
+    PersonPredicate.IS_TOLD: ("persons", "texts"),
+    PersonPredicate.IS_GUIDED: ("persons", "places"),
+    PersonPredicate.IS_FOLLOWED: ("persons", "places"),
+    PersonPredicate.IS_HANDED_OVER: ("objects", "persons"),
+    PersonPredicate.IS_NEAR_PERSON: ("agents", "persons"),
 }
+
+
+def lists_of(predicate: str) -> tuple[str, ...]:
+    """The names of the lists of a predicate that is not of a cluster."""
+    return _LISTS.get(predicate, ("objects",))
+
+
+def is_about_person(predicate: str) -> bool:
+    """Whether a predicate is about persons."""
+    return predicate in set(PersonPredicate)
 
 
 class GateRelation(StrEnum):
@@ -161,7 +197,8 @@ class Proposition:
 
     Attributes:
         predicate: a relation, or one that asks for a state, such as `is_clean` or `is_open`.
-        lists: one list for states and the floor, two for relations, any number for clusters.
+        lists: one list for states, the floor and who is met, two for relations, any number for
+            clusters.
         number: how many entities of the first list are needed.
         is_same: whether these need the same second argument.
         threshold_m: maximum horizontal distance for next to; metres.
@@ -178,7 +215,7 @@ class Proposition:
         """The name of each list in the file; for a cluster `args_N`."""
         if self.predicate is Predicate.IS_CLUSTERED:
             return tuple(f"*args_{k}" for k in range(len(self.lists)))
-        return _TWO_LISTS.get(self.predicate, ("objects",))
+        return lists_of(self.predicate)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,11 @@ from planner.evaluation.task import (
     DependencyMode,
     Evaluation,
     GateRelation,
+    PersonPredicate,
     Predicate,
     Proposition,
     asked_open,
+    is_about_person,
 )
 from planner.world.agents import default_bodies
 from planner.world.catalogue import default_catalogue, slice_names, sliced_from
@@ -320,6 +322,10 @@ class _Abilities:
             return f"no agent can slice {whole}"
         if proposition.predicate in default_states().predicates:
             return self._cannot_become(name, *default_states().predicates[proposition.predicate])
+        if is_about_person(proposition.predicate):
+            gives = proposition.predicate == PersonPredicate.IS_HANDED_OVER
+            ability = PrimitiveName.HAND_OVER if gives else PrimitiveName.TALK
+            return "" if ability in self._can else f"no agent can {ability.replace('_', ' ')}"
         opens = asked_open(proposition.predicate)
         if opens is not None:
             needed = PrimitiveName.OPEN if opens else PrimitiveName.CLOSE

@@ -8,13 +8,15 @@ from collections.abc import Sequence
 import pytest
 
 from planner.app.in_process_world import BackendPort
+from planner.evaluation.evaluator import Evaluator
+from planner.evaluation.language import read_evaluation
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
 from planner.skills.executor import SkillExecutor
 from planner.world.episode import Episode
 from planner.world.house_checks import load_shipped_house
 from planner.world.skill import SkillCode, SkillResult
-from planner.world.state import EntityState
+from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 
@@ -52,10 +54,14 @@ class Home:
             speak=self.said.append,
         )
 
-    def truth(self, name: str) -> EntityState:
+    @property
+    def state(self) -> WorldState:
         state = self.backend.world_state()
         assert state is not None
-        return state.entities[name]
+        return state
+
+    def truth(self, name: str) -> EntityState:
+        return self.state.entities[name]
 
     def done(self, name: str = "person_0") -> Sequence[str]:
         person = self.truth(name).person
@@ -90,6 +96,33 @@ def test_a_waving_person_is_found_and_greeted() -> None:
     assert home.said == ["Hello."]
     robot, person = home.truth("agent_0"), home.truth("person_1")
     assert math.dist(robot.pose.position_m[:2], person.pose.position_m[:2]) <= 1.5
+
+
+def test_the_judge_sees_what_was_done_with_persons() -> None:
+    home = Home({"name": "Ann", "room": "kitchen_0"}, {"name": "Bob", "room": "bedroom_0"})
+    document = {
+        "propositions": [
+            {"function_name": name, "args": {"persons": ["person_0"], **args}}
+            for name, args in (
+                ("is_met", {}),
+                ("is_told", {"texts": ["time"]}),
+                ("is_guided", {"places": ["bedroom_0"]}),
+                ("is_guided", {"places": ["person_1"]}),
+            )
+        ]
+    }
+    judge = Evaluator(read_evaluation(document, "test"), HOUSE, home.state)
+    home.run("FindPerson[person in kitchen_0]")
+    for call, share in (
+        ("Greet[person_0]", 0.25),
+        ("Say[person_0, time: It is noon.]", 0.5),
+        ("FindPerson[person in bedroom_0]", 0.5),
+        ("Guide[person_0, person_1]", 1.0),
+    ):
+        result = home.run(call)
+        assert result.succeeded, result.text
+        assert judge.update(home.state).percent_complete == share
+    assert judge.finish().success
 
 
 def test_a_name_is_asked_for_and_remembered() -> None:
