@@ -48,6 +48,7 @@ def belief_of(house: House, state: WorldState) -> Belief:
             hands=entity.hands,
             source=Source.SEEN,
             stamp_s=state.stamp_s,
+            person=entity.person,
         )
     for room in house.rooms:
         middle = room.shape.representative_point()
