@@ -55,8 +55,12 @@ PAPERS: Mapping[str, str] = {
     "planner bench table epm RUN_A RUN_B --as hd_gt=RUN_C": (
         "test/papers/partnr/test_epm_tables.py::test_the_command_prints_tables_and_curves"
     ),
-    "planner bench gpsr --commands 2000 --seed 1 --show wrong": (
-        "test/papers/robocup/test_gpsr.py::test_the_command_prints_a_table"
+    **dict.fromkeys(
+        (
+            "planner bench gpsr --commands 200 --seed 1 --show failed",
+            "planner bench gpsr --commands 2000 --seed 1 --read-only --show wrong",
+        ),
+        "test/papers/robocup/test_gpsr.py::test_the_command_prints_a_table",
     ),
     "planner bench table helper RUN_A RUN_B --as smaller_model=RUN_C": (
         "test/papers/helper/test_tables.py::test_the_command_puts_a_run_into_the_tables"

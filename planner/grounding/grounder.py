@@ -341,6 +341,9 @@ class Grounder:
                 # It is asked which one, or said that there is none.
                 return
             places.update(anchors)
+        if topic is Topic.WHICH:
+            # "The fruit" may be all of it elsewhere.
+            phrase = phrase.model_copy(update={"count": 1, "definite": True})
         every = phrase.model_copy(update={"count": Amount.ALL, "definite": False, "pick": None})
         opened = self._bindings.open
         failures = len(opened.unbound)

@@ -98,9 +98,16 @@ class PeopleFrames(Frames):
         found = self._people(i)
         return found and ([Do(Act.MEET, found[0], start, found[1])], found[1])
 
+    def _company(self, at: int) -> tuple[list[Phrase], int] | None:
+        """Who is followed or led: people, or the speaker."""
+        if self._source.word(at) not in ("me", "us"):
+            return self._people(at)
+        here = Where(Relation.AT, Spot.ME, Way.STATIC, at, at + 1)
+        return [Noun(PERSON, at, at + 1, definite=True, where=[here])], at + 1
+
     def follow(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """FOLLOW: until the person stops it, or to a place."""
-        found = self._people(i)
+        found = self._company(i)
         if found is None:
             return None
         wheres, end = self._destination(found[1])
@@ -108,7 +115,7 @@ class PeopleFrames(Frames):
 
     def guide(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """GUIDE: to a place, which must be said."""
-        found = self._people(i)
+        found = self._company(i)
         if found is None:
             return None
         wheres, end = self._destination(found[1])
@@ -131,12 +138,14 @@ class PeopleFrames(Frames):
         """CARRY, FETCH, GIVE: a person comes along; or a person is given something."""
         source = self._source
         spoken = source.word(i) not in ("them", "they") or self._spoke_of_people()
-        whom = self._people(i) if spoken else None
+        whom = self._company(i) if spoken else None
         if whom is None:
             return None
         wheres, _ = self._destination(whom[1])
         if wheres and verb.frame is not Frame.GIVE:
             return self.guide(verb, start, i)
+        if source.word(i) in ("me", "us"):
+            return None
         things = self.objects(whom[1])
         if verb.base not in ("give", "bring", "hand", "pass", "fetch", "get") or things is None:
             return None

@@ -12,6 +12,8 @@ _ONE = words("person human guest visitor somebody someone anybody anyone")
 _SEVERAL = words("people persons humans guests visitors")
 _UNNAMED = words("somebody someone anybody anyone")
 _NO_NAME = words(table("english")) | ARTICLES | THE | words(table("pronouns")) | words("me us i")
+# Fewer words than these may all have capitals for other reasons.
+_TITLE = 5
 _GIVEN_NAMES = words(table("given names"))
 _SIDES = ("left", "right")
 _HANDS = "their|his|her|the|a|an|"
@@ -107,7 +109,8 @@ class Persons(Places):
         if match and any(sense.part is Part.KIND for sense in match.senses):
             return False
         written = source.quote(at, at + 1)
-        shouted = source.text.isupper() or source.text.istitle()
+        # "Greet Kim." is no title.
+        shouted = source.text.isupper() or (source.text.istitle() and source.size > _TITLE)
         return (written[0].isupper() and not shouted) or word in _GIVEN_NAMES
 
     def _unnamed(self, at: int) -> tuple[Noun, int] | None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from papers.robocup.arena import Arena, arena_of, read_arena
+from papers.robocup.carrying import SET_SIZE, Carried, End, carry_out, done_in_time, is_told
 from papers.robocup.commands import KINDS, Command, Commands
 from papers.robocup.gpsr import OUTCOMES, RIGHT, counted, outcome
 from planner.cli import main
-from planner.language.goal_form import Goal
+from planner.houses.clutter import ObjectRequest, place_objects
+from planner.language.goal_form import Goal, Tell
 from planner.language.interpretation import interpret
 from planner.world.errors import FileError
+from planner.world.house import ObjectPlacement
 from planner.world.house_checks import load_house
+from planner.world.vocabulary import Relation
 
 
 def test_a_seed_gives_the_same_commands() -> None:
@@ -96,11 +101,102 @@ def test_what_is_wrong_with_an_arena_is_named(
 
 
 def test_the_command_prints_a_table(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["bench", "gpsr", "--commands", "20", "--seed", "2"]) == 0
+    assert main(["bench", "gpsr", "--commands", "20", "--seed", "2", "--read-only"]) == 0
     head, *rows, total = capsys.readouterr().out.splitlines()
     assert [name for name in OUTCOMES if name in head] == list(OUTCOMES)
     assert total.split()[:3] == ["all", "20", "20"]
     assert sum(int(re.findall(r" (\d+) ", row)[0]) for row in rows) == 20
+
+
+def test_the_command_carries_out_what_it_has_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["bench", "gpsr", "--commands", "6", "--seed", "2", "--show", "failed"]) == 0
+    text = capsys.readouterr().out
+    reading, carrying = text.split("carried out in heldout_0 by planner words\n")
+    assert reading.splitlines()[-2].split()[:3] == ["all", "6", "6"]
+    *_, total, sets = carrying.splitlines()
+    assert total.startswith("all")
+    numbers = [int(n) for n in re.findall(r"(\d+) with", sets)]
+    assert sum(numbers) == int(total.split()[1]) // SET_SIZE
+
+
+def command(text: str, *requests: dict[str, object]) -> Command:
+    return Command("one", text, Goal.model_validate(requests))
+
+
+BESIDE = {"at": {"the": "shoe rack"}}
+
+
+@pytest.mark.parametrize(
+    ("found", "end", "says"),
+    [
+        (
+            command(
+                "Bring me an apple from the shoe rack.",
+                {"move": {"a": "apple", **BESIDE}, "to": "me"},
+            ),
+            End.DONE,
+            "done: bring",
+        ),
+        (
+            command(
+                "Tell me how many pears there are on the shoe rack.",
+                {"tell": "count", "of": {"all": "pear", **BESIDE}},
+            ),
+            End.DONE,
+            "All pears on the shoe rack: ",
+        ),
+        # It is done as it was read, and that is not what was meant.
+        (
+            command(
+                "Bring me an apple from the shoe rack.",
+                {"move": {"a": "apple", **BESIDE}, "to": {"on_top": {"the": "couch"}}},
+            ),
+            End.FAILED,
+            "done: bring",
+        ),
+        (
+            command("Greet Kim.", {"meet": {"the": "person", "name": "Kim"}}),
+            End.REFUSED,
+            "No planner knows people yet",
+        ),
+    ],
+)
+def test_a_command_is_carried_out_and_judged(found: Command, end: End, says: str) -> None:
+    """What it speaks of is placed first; the judge does not ask the planner."""
+    carried_out = carry_out(found, load_house("heldout_0"), seed=1)
+    assert (carried_out.end, says in carried_out.said) == (end, True)
+
+
+def test_what_has_no_place_is_not_carried_out() -> None:
+    """Nothing is put elsewhere instead."""
+    house = load_house("heldout_0")
+    wanted = command(
+        "Bring me an apple from the desk.",
+        {"move": {"a": "apple", "at": {"the": "desk"}}, "to": "me"},
+    )
+    assert all(piece.class_name != "desk" for piece in house.furniture)
+    assert carry_out(wanted, house, seed=1) == Carried(End.UNPLACED, "", 0.0)
+
+
+@pytest.mark.parametrize(("said", "is_right"), [("2 (", True), ("3 (", False), ("12 (", False)])
+def test_a_number_that_is_told_is_counted_in_the_world(said: str, is_right: bool) -> None:
+    house = load_house("heldout_0")
+    wanted = ObjectRequest(("pear",), Relation.ON, ("shoe_rack_0",))
+    pears = place_objects(house, [wanted, wanted], np.random.default_rng(0), house.objects)
+    objects = [item for item in pears if isinstance(item, ObjectPlacement)]
+    request = {"tell": "count", "of": {"all": "pear", **BESIDE}}
+    (tell,) = Goal.model_validate([request]).requests
+    assert isinstance(tell, Tell)
+    told = f"All pears on the shoe rack: {said}pear_0 at shoe_rack_0)."
+    assert is_told(tell, told, [*house.objects, *objects], house) is is_right
+
+
+@pytest.mark.parametrize(
+    ("took_s", "done"), [((100, 200, 300), 3), ((100, 200, 301), 2), ((700, 1, 1), 0)]
+)
+def test_a_set_is_done_one_after_the_other_in_time(took_s: tuple[float, ...], done: int) -> None:
+    assert done_in_time([Carried(End.DONE, "", each) for each in took_s]) == done
+    assert done_in_time([Carried(End.FAILED, "", each) for each in took_s]) == 0
 
 
 def test_a_house_that_is_no_arena_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

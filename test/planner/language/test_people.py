@@ -17,6 +17,13 @@ JANE = "{the: person, name: Jane, in: {the: office}}"
     ("text", "goal"),
     [
         ("Greet Jane in the office.", f"[{{meet: {JANE}}}]"),
+        ("Follow me.", "[{follow: {the: person, at: me}}]"),
+        (
+            "Please take me to the bathroom.",
+            "[{guide: {the: person, at: me}, to: {in: {the: bathroom}}}]",
+        ),
+        ("Bring me the cup.", "[{move: {the: cup}, to: me}]"),
+        ("Greet Kim.", "[{meet: {the: person, name: Kim}}]"),
         ("say hello to jane in the office", f"[{{meet: {JANE}}}]"),
         (
             "Introduce yourself to the person wearing a red t-shirt and a gray coat at the sofa.",
