@@ -43,7 +43,7 @@ from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.renderer import Renderer, make_renderer
 from sim_bridge.embedded.scene import Scene, house_spec
-from sim_bridge.embedded.sensing import View, camera_on_base, intrinsics_of
+from sim_bridge.embedded.sensing import View, camera_on_base, intrinsics_of, taken
 from sim_bridge.embedded.world import KinematicWorld
 
 FIRST_SEED = 100_000
@@ -78,6 +78,7 @@ class ViewRecipe:
             in likely places; classes seen least are then looked at next.
         recolored_share: share of things in one of the colours that their class may have, so that
             a class is not told by the colour of its first thing.
+        sensors: how depth and colours err, as of `planner run --sensors`; poses stay true.
     """
 
     seed: int = 1
@@ -92,6 +93,7 @@ class ViewRecipe:
     places: int = 1
     even: bool = False
     recolored_share: float = 0.0
+    sensors: str = ""
 
 
 def make_views(root: Path, recipe: ViewRecipe) -> Manifest:
@@ -175,7 +177,8 @@ def _world(ground: HouseGround, recipe: ViewRecipe, rng: np.random.Generator) ->
         objects=_recolored(_strewn(ground.house, recipe, rng), recipe.recolored_share, rng),
     )
     seed = int(rng.integers(1 << 31))
-    world = KinematicWorld(ground, episode, seed, default_catalogue(), default_options())
+    options = default_options().with_sensors(recipe.sensors)
+    world = KinematicWorld(ground, episode, seed, default_catalogue(), options)
     for piece in world.pieces.values():
         if piece.opening and rng.random() < recipe.open_share:
             for joint in piece.opening:
@@ -292,10 +295,16 @@ def _view(
     if not other.held and shown and rng.random() < recipe.held_share:
         world.take(other, shown[int(rng.integers(len(shown)))])
         _stand_near(world, other, agent, rng)
-    return agent, _picture(scene, renderer, agent)
+    if world.errs is not None:
+        # Else nothing is drawn: the same seed gives the same views.
+        world.steps = int(rng.integers(1 << 31))
+    return agent, _picture(scene, renderer, agent, world)
 
 
-def _picture(scene: Scene, renderer: Renderer, agent: Agent) -> CameraFrame:
+def _picture(
+    scene: Scene, renderer: Renderer, agent: Agent, erring: KinematicWorld | None = None
+) -> CameraFrame:
+    """What an agent's camera shows; as the sensors of a world have it, if it is given."""
     mount = agent.body.cameras["hand"]
     pose = Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad)
     view = View(
@@ -306,7 +315,10 @@ def _picture(scene: Scene, renderer: Renderer, agent: Agent) -> CameraFrame:
         hidden=agent.instance_id,
     )
     images = renderer.render(scene, view)
-    return CameraFrame(images.rgb, images.depth_m, images.instances, view.intrinsics, view.pose)
+    rgb, depth_m = images.rgb, images.depth_m
+    if erring is not None:
+        rgb, depth_m = taken(erring, agent, "hand", images, view.intrinsics, erring.steps)
+    return CameraFrame(rgb, depth_m, images.instances, view.intrinsics, view.pose)
 
 
 def _stand_anywhere(world: KinematicWorld, agent: Agent, rng: np.random.Generator) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
+from planner.command_line import add_sensors_flag
 from planner.commands import planner_recipe, planner_training, skill_training
 from planner.commands import planner_recipe as learned_training
 from planner.parts.command import CommandPart, further_commands
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     recolored = "of the things: in another of the colours of their class"
     _add_share(views, "--recolored", default.recolored_share, recolored)
+    add_sensors_flag(views)
     views.add_argument(
         "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
     )
@@ -149,6 +151,7 @@ def _views(args: argparse.Namespace) -> int:
         places=max(1, args.places),
         even=args.even,
         recolored_share=_share(args.recolored, "--recolored"),
+        sensors=args.sensors,
     )
     manifest = make_views(args.output, recipe)
     things = sum(manifest.counts.values())

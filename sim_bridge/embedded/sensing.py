@@ -111,12 +111,7 @@ def observation(
             instances=instances or (errs is not None and errs.needs_instances),
         )
         images = draw(view)
-        rgb, depth = images.rgb, images.depth_m
-        if errs is not None:
-            stream = (agent.instance_id, [*map(str, agent.body.cameras)].index(name), world.steps)
-            shiny = _shiny(world, images.instances) if errs.needs_instances else None
-            depth = errs.depth(depth, rgb, view.intrinsics, shiny, stream)
-            rgb = errs.colours(rgb, stream)
+        rgb, depth = taken(world, agent, name, images, view.intrinsics, world.steps)
         if rng is not None and world.options.noise.depth_m > 0:
             noise = rng.normal(0.0, world.options.noise.depth_m, depth.shape).astype(np.float32)
             depth = np.where(depth > 0, np.maximum(depth + noise, 1e-3), 0.0).astype(np.float32)
@@ -147,6 +142,27 @@ def observation(
             name: camera_on_base(agent, name, mount) for name, mount in agent.body.cameras.items()
         },
     )
+
+
+def taken(
+    world: KinematicWorld,
+    agent: Agent,
+    camera: str,
+    images: Images,
+    intrinsics: Intrinsics,
+    number: int,
+) -> tuple[RgbImage, DepthImage]:
+    """Colours and depth of a picture as the world's sensors have it; `number` is that of its time.
+
+    With sensors that find holes by what shines, `images` need instance ids.
+    """
+    errs = world.errs
+    if errs is None:
+        return images.rgb, images.depth_m
+    stream = (agent.instance_id, [*map(str, agent.body.cameras)].index(camera), number)
+    shiny = _shiny(world, images.instances) if errs.needs_instances else None
+    depth_m = errs.depth(images.depth_m, images.rgb, intrinsics, shiny, stream)
+    return errs.colours(images.rgb, stream), depth_m
 
 
 def _localised(world: KinematicWorld, agent: Agent, rng: np.random.Generator) -> Pose:

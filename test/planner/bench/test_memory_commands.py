@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,6 +51,17 @@ def test_the_same_seed_shows_the_same(tmp_path: Path) -> None:
     a, b = (read_frames(tmp_path / name) for name in ("a", "b"))
     assert [f.record for f in a] == [f.record for f in b]
     np.testing.assert_array_equal(a[1].camera().rgb, b[1].camera().rgb)
+
+
+@pytest.mark.slow
+def test_views_are_taken_by_sensors_that_err(tmp_path: Path) -> None:
+    recipe = ViewRecipe(seed=5, houses=1, strewings=1, views=1)
+    make_views(tmp_path / "true", recipe)
+    make_views(tmp_path / "erring", replace(recipe, sensors="consumer_rgbd"))
+    (true,), (erring,) = (read_frames(tmp_path / name) for name in ("true", "erring"))
+    assert erring.record == true.record
+    assert not np.array_equal(erring.camera().rgb, true.camera().rgb)
+    assert (erring.camera().depth_m == 0).mean() > (true.camera().depth_m == 0).mean()
 
 
 @pytest.mark.slow
