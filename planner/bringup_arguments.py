@@ -110,21 +110,21 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument(
         "safety_config", "", "file with the parameters of the safety rules; empty = the shipped one"
     ),
-    Argument("sensors", "", "how a simulator's sensors err: name or file; empty = not at all"),
+    Argument("sensors", "", "how sensors err: name or file"),
     Argument("cameras", "hand,body", "cameras to publish, separated by commas"),
     Argument("camera_hz", "10.0", "pictures of each camera per simulated second, 0.1 to 30"),
     Argument("record", "", "folder for the recording; empty = no recording"),
     Argument(
         "record_images",
         "compressed",
-        "pictures in the bag: JPEG or PNG, and depth as PNG in millimetres, as published, or none",
+        "pictures in the bag: JPEG or PNG, depth in millimetres; as published; none",
         ("compressed", "raw", "none"),
     ),
     Argument(
         "record_image_hz",
         "auto",
-        "pictures of each camera to record per simulated second; 0 = all, auto = 3 at most, and "
-        "only those of which the view has changed",
+        "pictures of each camera to record per simulated second; 0 = all, auto = up to 3, if the "
+        "view has changed",
     ),
     Argument("record_exclude", UNRECORDED, "topics not to record, a regular expression"),
     Argument(
