@@ -149,7 +149,14 @@ class RecorderNode(Node):
             "of these pictures, keep those of which the view has changed since the last kept one",
         )
         self._least_gap_ns = round(1e9 / image_hz) if image_hz else 0
-        self._views = ViewChoice(self._least_gap_ns or 1) if changed else None
+        limit_mb = parameters.number(
+            self,
+            "picture_mb_per_minute",
+            0.0,
+            "then only so many MB of pictures are kept in a wall minute; 0 = any",
+            min_value=0.0,
+        )
+        self._views = ViewChoice(self._least_gap_ns or 1, limit_mb * 1e6) if changed else None
         if not folder:
             raise PlannerError("recorder: parameter folder: expected the folder of the bag")
         try:
@@ -371,6 +378,9 @@ class RecorderNode(Node):
             counts.lose(found.available_ns, self._failure)
             return
         counts.written += 1
+        # Instance ids have no packed form, and the bag packs them to next to nothing.
+        if self._views is not None and source.is_thinned and (suffix or not source.is_compressed):
+            self._views.spend(len(data))
         if source.on_kept is not None:
             source.on_kept(taken.data, taken.received_ns)
 

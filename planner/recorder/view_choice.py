@@ -7,6 +7,7 @@ camera moved, or something in its view did.
 from __future__ import annotations
 
 import re
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -55,10 +56,33 @@ class _Camera:
 class ViewChoice:
     """Decides of each exposure once, by the first of its pictures that comes."""
 
-    def __init__(self, period_ns: int) -> None:
-        """Looks at the first exposure in each period, as a memory with that period does."""
+    def __init__(
+        self,
+        period_ns: int,
+        bytes_per_minute: float = 0.0,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Looks at the first exposure in each period, as a memory with that period does.
+
+        Args:
+            period_ns: of the world's time.
+            bytes_per_minute: how much may be kept, a minute's worth of it at once; 0 = any.
+            clock: by which minutes pass, seconds.
+        """
         self._period_ns = period_ns
         self._cameras: dict[str, _Camera] = {}
+        self._most, self._left = bytes_per_minute, bytes_per_minute
+        self._clock, self._at_s = clock, clock()
+
+    def spend(self, count: int) -> None:
+        """Tells how many bytes a kept picture took; more may be taken than is left."""
+        self._left -= count
+
+    def _has_room(self) -> bool:
+        now_s = self._clock()
+        earned = self._most / 60 * (now_s - self._at_s)
+        self._left, self._at_s = min(self._most, self._left + earned), now_s
+        return self._left > 0 or not self._most
 
     def keeps(self, topic: str, stamp_ns: int, read: Callable[[], Pixels]) -> bool:
         """Whether a picture is kept.
@@ -86,6 +110,8 @@ class ViewChoice:
             if slot == camera.slot:
                 return self._decide(camera, stamp_ns, kept=False)
             camera.slot = slot
+            if not self._has_room():
+                return self._decide(camera, stamp_ns, kept=False)
         sample = _sampled(read())
         if known is None and not self._has_changed(camera, topic, stamp_ns, sample):
             return self._decide(camera, stamp_ns, kept=False)
@@ -109,9 +135,13 @@ class ViewChoice:
 
 
 def changed_share(before: Pixels, now: Pixels) -> float:
-    """The share of pixels that differ by more than noise; both (h, w) or (h, w, channels)."""
+    """The share of pixels that differ by more than noise; both (h, w) or (h, w, channels).
+
+    Colours are compared at the same mean brightness: another exposure is no change.
+    """
     if now.dtype == np.uint8:
-        differs = np.abs(now.astype(np.int16) - before) > COLOUR_STEP
+        gain = np.float32(max(float(before.mean()), 1.0) / max(float(now.mean()), 1.0))
+        differs = np.abs(now * gain - before) > COLOUR_STEP
         return float(np.mean(differs if differs.ndim == 2 else differs.any(axis=2)))
     if now.dtype == np.int32:
         return float(np.mean(now != before))

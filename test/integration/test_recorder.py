@@ -51,7 +51,7 @@ def start(bag: Path, *more: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, str(RECORDER), *words])
 
 
-def wait_for_reader(node: Node, words: Publisher[String]) -> None:
+def wait_for_reader(node: Node, words: Publisher[String] | Publisher[Image]) -> None:
     deadline = time.monotonic() + 60
     while words.get_subscription_count() == 0:
         assert time.monotonic() < deadline, "the recorder never subscribed"
@@ -220,6 +220,36 @@ def test_a_gap_among_compressed_pictures_has_their_name_in_the_bag(
     assert sum(gap.missing for gap in bag.recorded_gaps(name)) == source.missed == 5
     jumps = [sequence for _, sequence, _ in bag.numbered(name)]
     assert jumps[-1] - jumps[0] + 1 - len(jumps) == 5
+
+
+def test_views_that_do_not_change_are_left_out(tmp_path: Path, talker: Node) -> None:
+    bag, views = tmp_path / "bag", ["-p", "image_hz:=3.0", "-p", "changed_views:=true"]
+    recorder = start(bag, *views)
+    names = ("camera", "depth_registered")
+    publishers = [
+        talker.create_publisher(Image, f"agent_0/{name}/hand/image", qos.EVENTS) for name in names
+    ]
+    for publisher in publishers:
+        wait_for_reader(talker, publisher)
+    for k in range(20):
+        # Two seconds: the view changes once, after one of them.
+        level = 40 if k < 10 else 140
+        rgb = Image(height=8, width=8, encoding="rgb8", step=24, data=bytes([level]) * 192)
+        depth = Image(height=8, width=8, encoding="16UC1", step=16, data=bytes([level]) * 128)
+        if k >= 10:
+            rgb.data[:96] = array("B", bytes([10]) * 96)
+        for publisher, picture in zip(publishers, (rgb, depth), strict=True):
+            picture.header.stamp.sec, picture.header.stamp.nanosec = divmod(k * 10**8, 10**9)
+            publisher.publish(picture)
+            assert publisher.wait_for_all_acked()
+        time.sleep(0.02)
+    recorder.send_signal(signal.SIGINT)
+    assert recorder.wait(60) == 0
+    counts = {name: topic.count for name, topic in Bag(bag).topics.items() if "hand" in name}
+    assert counts == {
+        "/agent_0/camera/hand/image/compressed": 2,
+        "/agent_0/depth_registered/hand/image/compressedDepth": 2,
+    }
 
 
 @pytest.mark.parametrize("arrives", [True, False])

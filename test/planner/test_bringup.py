@@ -215,6 +215,7 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
         "images": "compressed",
         "image_hz": 3.0,
         "changed_views": True,
+        "picture_mb_per_minute": 30.0,
         "max_bag_mb": 1000,
         "max_bag_s": 600,
         "max_total_mb": 20_000,

@@ -82,6 +82,27 @@ def test_a_picture_that_is_sent_again_is_kept_once() -> None:
     ]
 
 
+def test_another_exposure_is_no_change() -> None:
+    brighter = [np.rint(WALL * gain).astype(np.uint8) for gain in (1.0, 1.2, 0.85, 1.1)]
+    assert kept(ViewChoice(PERIOD_NS), [b for b in brighter for _ in range(4)]) == [0]
+
+
+def test_a_limit_thins_what_would_be_too_much_evenly() -> None:
+    """A megabyte a picture, 30 a minute: the first minute's worth, then one each two seconds."""
+    now = [0.0]
+    choice = ViewChoice(PERIOD_NS, 30e6, lambda: now[0])
+    times = []
+    for k in range(1800):
+        now[0] = k / 10
+        if choice.keeps(COLOUR, stamp(now[0]), lambda k=k: np.roll(WALL, 7 * k, axis=1)):
+            choice.spend(1_000_000)
+            times.append(now[0])
+    assert len([t for t in times if t < 60]) == pytest.approx(60, abs=2)
+    later = [t for t in times if t >= 60]
+    assert len(later) == pytest.approx(60, abs=2)
+    assert np.diff(later).max() < 2.5
+
+
 def test_a_world_that_begins_anew_is_recorded_from_its_beginning() -> None:
     """Its clock goes back."""
     choice = ViewChoice(PERIOD_NS)
