@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -28,6 +27,7 @@ from planner.world.belief import (
     MemoryChange,
     OperationKind,
     Source,
+    read_number,
 )
 from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Vec3, record
@@ -44,7 +44,6 @@ POSITION_TOLERANCE_M = 0.1
 # No door of the embedded world moves by just so much from one look to another: rounding would
 # decide. What is seen all open, or all closed, is always told: views into it hang on that.
 OPENNESS_TOLERANCE = 0.19
-_OBJECT_ID = re.compile(r"Object[. ](\d{1,9})")
 _log = logging.getLogger(__name__)
 
 
@@ -169,12 +168,13 @@ class EntityList:
         found = self.named(word) or self.named(word.lower())
         if found is not None:
             return found
-        match = _OBJECT_ID.fullmatch(word)
-        if match is not None:
-            return self.get(int(match[1]))
         number, separator, class_name = word.partition("_")
         if separator and number.isascii() and number.isdigit():
             return self.named(f"{class_name}_{number}")
+        class_name, entity_id = read_number(word)
+        found = self.get(entity_id)
+        if found is not None and class_name in ("", found.class_name):
+            return found
         return self.get(self._former.get(word, 0))
 
     # Changing

@@ -24,15 +24,13 @@ from planner.models.replies.turn import (
 from planner.planning.numbered_dialogue import (
     SHORT_SYSTEM,
     SYSTEM,
+    ShortDialogue,
     Wording,
     entity_line,
     numbered,
     offered,
     opening,
     result_turn,
-    short_opening,
-    short_places,
-    short_result,
     whole_list_turn,
     without_list,
 )
@@ -48,8 +46,10 @@ from planner.planning.planner_model import (
 )
 from planner.planning.right_calls import RightCalls
 from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
+from planner.world.states import default_state_skills, default_states
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import EntityKind
 
@@ -301,11 +301,19 @@ def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, Belief
 
 
 def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:
-    """Opening what does not open or stands open, and closing likewise."""
+    """Opening what does not open or stands open, closing likewise, and changing what cannot be."""
     if node.openness is None or node.openness >= 0.5:
         yield SkillCall(SkillName.OPEN, (word,))
     if node.openness is None or node.openness < 0.5:
         yield SkillCall(SkillName.CLOSE, (word,))
+    known = default_catalogue()
+    cls = known.objects.get(node.class_name) or known.furniture.get(node.class_name)
+    affordances = {*node.affordances, *(cls.affordances if cls is not None else ())}
+    for skill in default_state_skills().values():
+        is_piece = node.kind is EntityKind.FURNITURE and not skill.furniture
+        # What no list knows may be anything.
+        if is_piece or (affordances and default_states().unfit(skill.sets, affordances)):
+            yield SkillCall(skill.name, (word,))
 
 
 # Planner `react`: EPM's dialogue with a language model (EPM-2.5).
@@ -318,11 +326,10 @@ MAX_CALLS = 50
 
 
 class NumberedScript:
-    """EPM's wording: entities by number, a turn is a call and `Assigned!`."""
+    """EPM's wording: entities by number, a turn is a call and `Assigned!`; or the short one."""
 
     name = "react"
     form = TurnForm.CALL
-    naming = Naming.NUMBERS
     max_cycles = MAX_CALLS
 
     def __init__(
@@ -343,7 +350,10 @@ class NumberedScript:
         """
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
         self.strict = wording is Wording.SHORT
-        self._whole_list, self._wording = whole_list, wording
+        self.naming = Naming.CLASSES if self.strict else Naming.NUMBERS
+        self._whole_list = whole_list
+        # Of each agent, in the short wording.
+        self._short: dict[str, ShortDialogue] = {}
 
     def verbs(self, able: Capabilities | None) -> tuple[str, ...]:
         """The common skills, and those of the agent's body."""
@@ -351,24 +361,21 @@ class NumberedScript:
 
     def opening(self, agent: str, context: Context, ability: Ability) -> tuple[Message, ...]:
         """Header, then task, entities, hint, actions and question."""
-        del agent
         told, may_ask = context.task.instruction, ability.may_ask
-        if self._wording is Wording.SHORT:
+        if self.strict:
             lines = [entity_line(node) for node in numbered(context.belief)]
-            first = short_opening(told, lines, ability.verbs, may_ask=may_ask)
+            dialogue = self._short[agent] = ShortDialogue(told, lines)
+            first = dialogue.opening(ability.verbs, may_ask=may_ask)
             return Message(Speaker.SYSTEM, SHORT_SYSTEM), Message(Speaker.USER, first)
         first = opening(told, context.belief, ability.verbs, may_ask=may_ask)
         return Message(Speaker.SYSTEM, SYSTEM), Message(Speaker.USER, first)
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The action's result and the memory's changes since then, or its whole list."""
-        del agent
         if self._whole_list:
             return whole_list_turn(result, context.belief)
-        if self._wording is Wording.SHORT:
-            nodes = context.belief.of_kind(EntityKind.FURNITURE)
-            places = short_places(entity_line(n) for n in nodes if n.entity_id is not None)
-            return short_result(result, context.deltas(since), places)
+        if self.strict:
+            return self._short[agent].result(result, context.deltas(since))
         return result_turn(result, context.deltas(since))
 
     def shortened(self, turn: str) -> str:

@@ -6,11 +6,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 
+from planner.memory.wording import read_description, words_of
 from planner.parts.calls import SKILLS
-from planner.world.belief import Belief, BeliefNode
+from planner.planning.learned.tokens import nouns_of
+from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, named_by_class
+from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.skill import SUCCESS_TEXT, SkillName
 
@@ -154,12 +158,12 @@ def without_list(turn: str) -> str:
     return turn.partition(f"\n{ENTITIES}\n")[0] if turn.startswith("Result: ") else turn
 
 
-# The short wording: the same dialogue in a third of the tokens, for small models.
+# The short wording: the same dialogue for small models.
 #
-# What a tuned model needs no telling is left out; the entities stand by rooms, each name before its
-# number, so that a number is found by the name before it; and the task comes last, when the house
-# has been read. Calls and their grammar are the paper's. It is made of the paper's lines, so that
-# recorded traces can be told in it as well.
+# What a tuned model needs no telling is left out, and a thing is called by its class and number, so
+# that a call has the words of the task in it. What a word of the task may mean stands behind that
+# word, and the task is told again whenever something was picked up or put down, so that what is to
+# be copied is near. It is made of the paper's lines, so that recorded traces can be told in it too.
 
 
 class Wording(StrEnum):
@@ -170,54 +174,126 @@ class Wording(StrEnum):
 
 
 SHORT_SYSTEM = "You plan what a robot does in a house. Answer with its next call."
-_SHORT_SUCCESS, _NOWHERE = "Ok.", "elsewhere"
+_SHORT_SUCCESS, _NOWHERE, _UNSEEN = "Ok.", "elsewhere", "not seen"
 _ENTITY = re.compile(r"Object\.(\d+): (.*?)(?: in (\S+))?")
-_CHANGE = re.compile(
-    r"(?:Add|Update) Object\.(\d+)( \(picked\))?: (.*?)(?: with the Object\.(\d+))?"
-)
+_CHANGE = re.compile(r"(?:Add|Update) Object\.(\d+)( \(picked\))?: (.*)")
+_OBJECT = re.compile(r"\bObject\.(\d+)\b")
 _REMOVAL = re.compile(r"Remove Object\.(\d+)")
+# What a result says of hands, and the changes as well.
+_OF_HANDS = re.compile(r" (?:\S+ is in|Now) the (?:left|right) hand(?: is free)?\.")
 
 
-def short_opening(
-    instruction: str, entities: Sequence[str], verbs: Sequence[str], *, may_ask: bool = False
-) -> str:
-    """The first user turn in the short wording, from the lines of `entity_line`."""
-    rooms: dict[str, dict[str, list[str]]] = {}
-    for line in entities:
-        if (found := _ENTITY.fullmatch(line)) is not None:
-            number, words, room = found.groups()
-            rooms.setdefault(room or _NOWHERE, {}).setdefault(words, []).append(number)
-    lines = [
-        f"{room}: {', '.join(' '.join([words, *numbers]) for words, numbers in things.items())}"
-        for room, things in rooms.items()
-    ]
-    actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
-    return "\n".join([*lines, f"Actions: {actions}", f"Task: {instruction}"])
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What was told last of an entity: `cup`, `dirty`, on or in which number, in which room."""
+
+    class_name: str
+    states: str = ""
+    holder: str = ""
+    room: str = ""
+    is_held: bool = False
 
 
-def short_places(entities: Iterable[str]) -> Mapping[str, str]:
-    """What `short_result` says of a number: `{"104": "armchair 104 in living_room_0"}`."""
-    found = (match for line in entities if (match := _ENTITY.fullmatch(line)) is not None)
-    return {
-        number: f"{words} {number} in {room}" if room else f"{words} {number}"
-        for number, words, room in (match.groups() for match in found)
-    }
+class ShortDialogue:
+    """The user turns of one dialogue in the short wording; it keeps what they have told."""
+
+    def __init__(self, instruction: str, entities: Iterable[str]) -> None:
+        """`entities` are the lines of `entity_line` at the start."""
+        self._task = f"Task: {instruction}"
+        self._nouns = nouns_of(instruction)
+        self._told: dict[str, _Told] = {}
+        for line in entities:
+            if (found := _ENTITY.fullmatch(line)) is not None:
+                self._told[found[1]] = _read(found[2], room=found[3] or "")
+        furniture = default_catalogue().furniture
+        self._furniture = {n for n, one in self._told.items() if one.class_name in furniture}
+
+    def opening(self, verbs: Sequence[str], *, may_ask: bool = False) -> str:
+        """The first one: the house by rooms, actions, the task and what its words may mean."""
+        rooms: dict[str, list[str]] = {}
+        for number in self._told:
+            rooms.setdefault(self._room(number) or _NOWHERE, []).append(self._named(number))
+        lines = [f"{room}: {', '.join(things)}" for room, things in rooms.items()]
+        actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
+        return "\n".join(
+            [*lines, f"Actions: {actions}", self._task, *self._meant(with_furniture=True)]
+        )
+
+    def result(self, result: str, deltas: Iterable[str]) -> str:
+        """The next one: `Ok.`, then `tea cup: cup_149 at desk_104 in kitchen_0`."""
+        if result.startswith(SUCCESS_TEXT):
+            result = f"{_SHORT_SUCCESS}{_OF_HANDS.sub('', result.removeprefix(SUCCESS_TEXT))}"
+        held = self._held()
+        changes = [self._change(line) for line in deltas]
+        if held - self._held():
+            # What the task may mean is told as a whole: its things behind words, with a colon.
+            changes = [line for line in changes if ": " not in line]
+            changes += self._meant(with_furniture=False)
+        if self._held() - held:
+            changes.append(self._task)
+        return "\n".join([result, *changes])
+
+    def _held(self) -> set[str]:
+        return {number for number, one in self._told.items() if one.is_held}
+
+    def call(self, text: str) -> str:
+        """A call with numbers, such as `Pick[Object.149]`, as this wording has it."""
+        return _OBJECT.sub(lambda found: self._class_and_number(found[1]), text)
+
+    def _change(self, line: str) -> str:
+        if (gone := _REMOVAL.fullmatch(line)) is not None:
+            name = self._named(gone[1])
+            self._told.pop(gone[1], None)
+            return f"no {name}"
+        found = _CHANGE.fullmatch(line)
+        if found is None:
+            return line
+        number, held, text = found.groups()
+        if number in self._furniture:
+            self._told[number] = _read(text, room=self._told[number].room)
+            return self._named(number)
+        self._told[number] = one = _read(text, is_held=held is not None)
+        words = [noun.text for noun in self._nouns if noun.means(one.class_name)]
+        return f"{' or '.join(words)}: {self._placed(number)}" if words else self._placed(number)
+
+    def _meant(self, *, with_furniture: bool) -> Iterable[str]:
+        """For each noun of the task, the entities that it may mean."""
+        for noun in self._nouns:
+            known = [n for n, one in self._told.items() if noun.means(one.class_name)]
+            shown = [n for n in known if with_furniture or n not in self._furniture]
+            if shown or (noun.objects and not known):
+                yield f"{noun.text}: {', '.join(self._placed(n) for n in shown) or _UNSEEN}"
+
+    def _named(self, number: str) -> str:
+        one = self._told.get(number)
+        return f"{self._class_and_number(number)} {one.states if one else ''}".rstrip()
+
+    def _class_and_number(self, number: str) -> str:
+        one = self._told.get(number)
+        return named_by_class(one.class_name if one else UNNAMED_CLASS, number)
+
+    def _placed(self, number: str) -> str:
+        one = self._told[number]
+        if one.is_held:
+            return f"{self._named(number)} in hand"
+        at = f" at {self._named(one.holder)}" if one.holder else ""
+        room = self._room(number)
+        return f"{self._named(number)}{at}{f' in {room}' if room else ''}"
+
+    def _room(self, number: str) -> str:
+        passed: set[str] = set()
+        while number in self._told and number not in passed:
+            if self._told[number].room:
+                return self._told[number].room
+            passed.add(number)
+            number = self._told[number].holder
+        return ""
 
 
-def short_result(result: str, deltas: Iterable[str], places: Mapping[str, str]) -> str:
-    """The next user turn in the short wording: `Ok.`, then `cup 149 at desk 104 in kitchen_0`."""
-    if result.startswith(SUCCESS_TEXT):
-        result = f"{_SHORT_SUCCESS}{result.removeprefix(SUCCESS_TEXT)}"
-    return "\n".join([result, *(_short_change(line, places) for line in deltas)])
-
-
-def _short_change(line: str, places: Mapping[str, str]) -> str:
-    if (gone := _REMOVAL.fullmatch(line)) is not None:
-        return f"no {gone[1]}"
-    found = _CHANGE.fullmatch(line)
-    if found is None:
-        return line
-    number, held, words, holder = found.groups()
-    if held:
-        return f"{words} {number} in hand"
-    return f"{words} {number} at {places.get(holder, holder)}" if holder else f"{words} {number}"
+def _read(text: str, *, room: str = "", is_held: bool = False) -> _Told:
+    """From `candle lit with the Object.104`."""
+    said = read_description(text)
+    holder = str(said.support_id) if said.support_id is not None else ""
+    words = text.partition(" with the ")[0] if holder else text
+    states = words.split()[len(words_of(said.class_name).split()) :]
+    return _Told(said.class_name or UNNAMED_CLASS, " ".join(states), holder, room, is_held)

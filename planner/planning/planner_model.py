@@ -252,8 +252,8 @@ class Repeats:
     """One agent's calls; `broken` counts how often repetition was broken.
 
     `at` is what it has gone to last. Where it is `strict`, for models that repeat themselves much,
-    a call is not made twice in a row, whether it failed or succeeded, and what was explored is
-    explored no more until it is opened or closed.
+    a call is not made twice in a row, whether it failed or succeeded, what was explored is explored
+    no more until it is opened or closed, and nowhere is gone twice with nothing done between.
     """
 
     broken: int = 0
@@ -263,6 +263,7 @@ class Repeats:
     _in_a_row: int = 0
     _blocked: dict[SkillCall, int] = field(default_factory=dict)
     _explored: dict[SkillCall, None] = field(default_factory=dict)
+    _walked: dict[SkillCall, None] = field(default_factory=dict)
     _held: dict[str, None] = field(default_factory=dict)
     at: str | None = None
 
@@ -272,7 +273,8 @@ class Repeats:
         # A placement is excluded by its place, where another thing may go next.
         last = self._last if self.strict and self._in_a_row else None
         again = [last] if last is not None and last.name != SkillName.PLACE else []
-        return tuple(dict.fromkeys([*self._blocked, *self._explored, *again]))
+        vain = [*self._explored, *self._walked, *again]
+        return tuple(dict.fromkeys([*self._blocked, *vain]))
 
     @property
     def held(self) -> tuple[str, ...]:
@@ -311,6 +313,10 @@ class Repeats:
         if result.succeeded and call.name in _GOING:
             self.at = thing
         if self.strict and result.succeeded:
+            if call.name == SkillName.NAVIGATE:
+                self._walked[call] = None
+            else:
+                self._walked.clear()
             if call.name == SkillName.EXPLORE_FURNITURE:
                 self._explored[call] = None
             elif call.name in (SkillName.OPEN, SkillName.CLOSE):

@@ -152,7 +152,7 @@ def faulty_calls(
     if node is None:
         return found
     rest = right.arguments[1:]
-    unknown = f"{INVENTED}_0" if naming is Naming.NAMES else "Object.9999"
+    unknown = "Object.9999" if naming is Naming.NUMBERS else f"{INVENTED}_0"
     found[Fault.INVENTED_ENTITY] = SkillCall(right.name, (unknown, *rest))
     alike = [
         other.name

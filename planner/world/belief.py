@@ -49,7 +49,18 @@ def score_of(guesses: Guesses, class_name: str) -> float:
 
 # Class of a thing in the memory that has no class yet.
 UNNAMED_CLASS = "thing"
-_OBJECT_ID = re.compile(r"Object[. ](\d+)")
+_NUMBERED = re.compile(r"(?:Object[. ]|(.+)_)(\d{1,9})")
+
+
+def named_by_class(class_name: str, number: int | str) -> str:
+    """A numbered entity by what it is: `cup_149` for `Object.149`."""
+    return f"{class_name}_{number}"
+
+
+def read_number(word: str) -> tuple[str, int]:
+    """Class and number of `cup_149`, no class of `Object.149` and `Object 149`; 0 = no number."""
+    match = _NUMBERED.fullmatch(word)
+    return (match[1] or "", int(match[2])) if match is not None else ("", 0)
 
 
 class Source(StrEnum):
@@ -133,18 +144,18 @@ class Belief:
     def find(self, word: str) -> BeliefNode | None:
         """The node named by a call's argument.
 
-        Accepts a name, `Object.149`, `Object 149`, and `149_cup` (PARTNR-D40).
+        Accepts a name, `Object.149`, `Object 149`, `149_cup` (PARTNR-D40), and `cup_149` where no
+        name is that.
         """
         node = self.nodes.get(word) or self._folded.get(word.lower())
         if node is not None:
             return node
-        match = _OBJECT_ID.fullmatch(word)
-        if match is not None:
-            return self._by_id.get(int(match.group(1)))
         number, separator, class_name = word.partition("_")
         if separator and number.isascii() and number.isdigit():
             return self.nodes.get(f"{class_name}_{number}")
-        return None
+        class_name, entity_id = read_number(word)
+        node = self._by_id.get(entity_id)
+        return node if node is not None and class_name in ("", node.class_name) else None
 
     def of_kind(self, kind: EntityKind) -> list[BeliefNode]:
         """All nodes of a kind, in the order in which they became known."""

@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 
 from planner.models.gbnf import Grammar, quoted, read_grammar
 from planner.parts.calls import parse_call, roles_of, takes_text
-from planner.world.belief import Belief, BeliefNode
+from planner.world.belief import Belief, BeliefNode, named_by_class
 from planner.world.receptacle import holds_things
 from planner.world.skill import CallError, Role, SkillCall, SkillCode, SkillName
 from planner.world.vocabulary import EntityKind, Relation
@@ -48,9 +48,10 @@ _RULE_OF_ROLE = {
 
 
 class Naming(StrEnum):
-    """How calls name entities."""
+    """How calls name entities: `Object.149`, `cup_149` by the same number, or by their names."""
 
     NUMBERS = "Object.N"
+    CLASSES = "class_N"
     NAMES = "names"
 
 
@@ -145,7 +146,11 @@ def word_of(node: BeliefNode, naming: Naming) -> str:
     """The name of an entity in calls; "" if this naming has none for it."""
     if naming is Naming.NAMES:
         return node.name
-    return f"Object.{node.entity_id}" if node.entity_id is not None else ""
+    if node.entity_id is None:
+        return ""
+    if naming is Naming.CLASSES:
+        return named_by_class(node.class_name, node.entity_id)
+    return f"Object.{node.entity_id}"
 
 
 def is_speakable(word: str) -> bool:

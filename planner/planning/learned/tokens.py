@@ -92,6 +92,21 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
         InstructionError: for a text without words, one that is too long, or one in which the words
             of training hardly occur, as in another language.
     """
+    found = _tokens(text, vocabulary)
+    _check(found)
+    return found
+
+
+def nouns_of(text: str) -> tuple[Token, ...]:
+    """The nouns of an instruction that may mean things or furniture, each once, in their order."""
+    found: dict[tuple[frozenset[str], frozenset[str]], Token] = {}
+    for token in _tokens(text, ()):
+        if token.objects or token.furniture:
+            found.setdefault((token.objects, token.furniture), token)
+    return tuple(found.values())
+
+
+def _tokens(text: str, vocabulary: Collection[str]) -> tuple[Token, ...]:
     words = [token.word for token in tokens_of(_asked(text))]
     found: list[Token] = []
     at = 0
@@ -103,7 +118,6 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
             token = replace(token, count=_count_before(words, at))
         found.append(token)
         at += length
-    _check(found)
     return tuple(found)
 
 

@@ -23,15 +23,13 @@ from planner.parts.calls import parse_call
 from planner.planning.numbered_dialogue import (
     SHORT_SYSTEM,
     SYSTEM,
+    ShortDialogue,
     Wording,
     entity_line,
     numbered,
     offered,
     opening_text,
     result_turn,
-    short_opening,
-    short_places,
-    short_result,
 )
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.world.belief import Belief
@@ -146,22 +144,21 @@ def messages_of(trace: Trace, wording: Wording = Wording.PAPER) -> list[Message]
     It ends with the last call. Calls that are not `learned` are in it as well: which are trained on
     is up to the caller (`learned_calls`).
     """
-    is_short = wording is Wording.SHORT
-    told = short_opening if is_short else opening_text
-    opening = told(trace.instruction, trace.entities, trace.verbs)
-    places = short_places(trace.entities)
-    system = SHORT_SYSTEM if is_short else SYSTEM
-    found = [Message(Speaker.SYSTEM, system), Message(Speaker.USER, opening)]
+    short = ShortDialogue(trace.instruction, trace.entities) if wording is Wording.SHORT else None
+    first = (
+        short.opening(trace.verbs)
+        if short is not None
+        else opening_text(trace.instruction, trace.entities, trace.verbs)
+    )
+    system = SHORT_SYSTEM if short is not None else SYSTEM
+    found = [Message(Speaker.SYSTEM, system), Message(Speaker.USER, first)]
     for number, turn in enumerate(trace.turns):
         if number:
             before = trace.turns[number - 1]
-            said = (
-                short_result(before.result, before.deltas, places)
-                if is_short
-                else result_turn(before.result, before.deltas)
-            )
-            found.append(Message(Speaker.USER, said))
-        found.append(Message(Speaker.ASSISTANT, f"{turn.call}\n{END_OF_TURN}"))
+            told = short.result if short is not None else result_turn
+            found.append(Message(Speaker.USER, told(before.result, before.deltas)))
+        call = short.call(turn.call) if short is not None else turn.call
+        found.append(Message(Speaker.ASSISTANT, f"{call}\n{END_OF_TURN}"))
     return found
 
 

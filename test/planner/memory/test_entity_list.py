@@ -128,6 +128,13 @@ def test_8_an_update_replaces_the_whole_text_and_keeps_the_flag(entities: Entity
     assert (box.picked, box.description) == (True, "box")
 
 
+def test_a_thing_is_found_by_its_class_and_number_whatever_its_name(entities: EntityList) -> None:
+    add = Operation(OperationKind.ADD, description="cup", position_m=(1.0, 1.0, 0.0), name="cup_0")
+    entities.apply([add], seen(None))
+    assert entities.find("cup_149") is entities.find("cup_0") is entities.get(149)
+    assert entities.find("box_149") is None
+
+
 @pytest.mark.parametrize("line", ["Remove 9999", "Update 9999 (1,1):x"])
 def test_9_an_unknown_number_is_one_warning(
     entities: EntityList, line: str, caplog: pytest.LogCaptureFixture

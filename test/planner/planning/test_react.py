@@ -12,19 +12,17 @@ from planning_toys import ToyWorld, capabilities, play
 
 from planner.models.caller import ModelCall
 from planner.models.chat import Message, ModelError, Speaker, transcript
-from planner.models.replies.turn import Ability, TurnForm, Words, turn_grammar
+from planner.models.replies.turn import Ability, Naming, TurnForm, Words, turn_grammar, word_of
 from planner.models.teacher import ScriptedModel
 from planner.planning.dialogues import MAX_CALLS, AgentDialogues, NumberedScript, make_react
 from planner.planning.numbered_dialogue import (
     ENTITIES,
     SHORT_SYSTEM,
     SYSTEM,
+    ShortDialogue,
     Wording,
     entity_line,
     numbered,
-    short_opening,
-    short_places,
-    short_result,
 )
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
@@ -269,14 +267,6 @@ def test_a_whole_task_by_script(toy_world: Make) -> None:
 
 # The short wording, for small models.
 
-SHORT_DELTAS = [
-    "Add Object.149: candle with the Object.101",
-    "Update Object.149 (picked): candle",
-    "Update Object.149: candle lit with the Object.300",
-    "Remove Object.157",
-    "something else",
-]
-
 
 def short(world: ToyWorld, *replies: str) -> tuple[AgentDialogues, ScriptedModel]:
     model = ScriptedModel(replies)
@@ -284,37 +274,72 @@ def short(world: ToyWorld, *replies: str) -> tuple[AgentDialogues, ScriptedModel
     return make_react(task, model, wording=Wording.SHORT), model
 
 
-def test_the_short_wording_says_names_before_numbers_by_rooms() -> None:
-    lines = [
-        "Object.100: tv stand in living_room_0",
-        "Object.101: counter in kitchen_0",
-        "Object.102: counter in kitchen_0",
-        "Object.103: chest of drawers closed in kitchen_0",
-        "Object.104: cup",
-    ]
-    assert short_opening("Tidy.", lines, ("Navigate", "Done"), may_ask=True).splitlines() == [
-        "living_room_0: tv stand 100",
-        "kitchen_0: counter 101 102, chest of drawers closed 103",
-        "elsewhere: cup 104",
+LINES = [
+    "Object.100: tv stand in living_room_0",
+    "Object.101: counter in kitchen_0",
+    "Object.102: counter in kitchen_0",
+    "Object.103: chest of drawers closed in kitchen_0",
+    "Object.104: bowl with the Object.101 in kitchen_0",
+]
+
+
+def test_the_short_wording_calls_things_by_class_and_number_behind_words_of_the_task() -> None:
+    dialogue = ShortDialogue("Put the candle on a worktop in the kitchen.", LINES)
+    assert dialogue.opening(("Navigate", "Done"), may_ask=True).splitlines() == [
+        "living_room_0: tv_stand_100",
+        "kitchen_0: counter_101, counter_102, chest_of_drawers_103 closed, bowl_104",
         "Actions: Navigate, Done, Ask",
-        "Task: Tidy.",
+        "Task: Put the candle on a worktop in the kitchen.",
+        "candle: not seen",
+        "worktop: counter_101 in kitchen_0, counter_102 in kitchen_0",
     ]
-    said = short_result("Successful execution! It burns.", SHORT_DELTAS, short_places(lines))
-    assert said.splitlines() == [
+    seen = [
+        "Add Object.149: candle with the Object.104",
+        "Update Object.103: chest of drawers open",
+    ]
+    assert dialogue.result("Successful execution! It burns.", seen).splitlines() == [
         "Ok. It burns.",
-        "candle 149 at counter 101 in kitchen_0",
-        "candle 149 in hand",
-        "candle lit 149 at 300",
-        "no 157",
+        "candle: candle_149 at bowl_104 in kitchen_0",
+        "chest_of_drawers_103 open",
+    ]
+    said = dialogue.call("Place[Object.149, on, Object.101, next_to, Object.104]")
+    assert said == "Place[candle_149, on, counter_101, next_to, bowl_104]"
+
+
+def test_the_short_wording_tells_the_task_again_when_something_was_picked_up() -> None:
+    dialogue = ShortDialogue("Put the candles on a worktop.", LINES)
+    dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.104"])
+    result = "Successful execution! candle_0 is in the right hand."
+    assert dialogue.result(result, ["Update Object.149 (picked): candle"]).splitlines() == [
+        "Ok.",
+        "candles: candle_149 in hand",
+        "Task: Put the candles on a worktop.",
+    ]
+    result = "Successful execution! Now the right hand is free."
+    changes = [
+        "Add Object.150: candle dirty",
+        "Update Object.149: candle dirty with the Object.300",
+        "Remove Object.104",
         "something else",
     ]
-    assert short_result("Unexpected failure! - no.", (), {}) == "Unexpected failure! - no."
+    assert dialogue.result(result, changes).splitlines() == [
+        "Ok.",
+        "no bowl_104",
+        "something else",
+        "candles: candle_149 dirty at thing_300, candle_150 dirty",
+    ]
+    assert dialogue.result("Unexpected failure! - no.", ()) == "Unexpected failure! - no."
 
 
 def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -> None:
     """What a model learns from is what it is asked with."""
     world = one_robot(toy_world)
-    planner, model = short(world, "Navigate[Object.100]", "Navigate[Object.101]", "Done[]")
+    pieces = [
+        word_of(node, Naming.CLASSES)
+        for node in world.belief().of_kind(EntityKind.FURNITURE)
+        if node.entity_id is not None
+    ]
+    planner, model = short(world, *(f"Navigate[{word}]" for word in pieces[:2]), "Done[]")
     recorder = TraceRecorder(planner, ("agent_0",), lambda: 0.0)
     told: list[list[str]] = [[], DELTAS, []]
     for deltas in told:
@@ -324,7 +349,8 @@ def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -
     provenance = Provenance(source="react", run="r", episode_id="e", house="h")
     (trace,) = recorder.traces(provenance, reward=True, percent_complete=1.0)
     assert tuple(messages_of(trace, Wording.SHORT))[:-1] == tuple(model.asked[-1])
-    assert len(transcript(model.asked[0])) < 0.5 * len(transcript(messages_of(trace)[:2]))
+    assert model.asked[-1][2].text == f"Navigate[{pieces[0]}]\nAssigned!"
+    assert len(transcript(model.asked[0])) < 0.6 * len(transcript(messages_of(trace)[:2]))
 
 
 def test_the_short_wording_offers_no_repetition_and_no_empty_hand() -> None:
@@ -362,6 +388,32 @@ def test_the_short_wording_offers_no_repetition_and_no_empty_hand() -> None:
     assert shut not in repeats.blocked
 
 
+def test_the_short_wording_goes_nowhere_twice_with_nothing_done_between() -> None:
+    repeats = Repeats(strict=True)
+    walks = [SkillCall("Navigate", (word,)) for word in ("bed_101", "bed_102", "bed_101")]
+    for walk in walks[:2]:
+        repeats.take(walk, SkillResult.success())
+    assert walks[2] in repeats.blocked
+    refused = SkillResult.failure(SkillCode.TOO_FAR, "far")
+    repeats.take(SkillCall("Open", ("bed_102",)), refused)
+    assert walks[2] in repeats.blocked
+    repeats.take(SkillCall("Pick", ("cup_149",)), SkillResult.success())
+    assert walks[2] not in repeats.blocked
+
+
+def test_the_short_wording_offers_no_change_that_cannot_be(toy_world: Make) -> None:
+    world = one_robot(toy_world)
+    pieces = world.belief().of_kind(EntityKind.FURNITURE)
+    table = next(node for node in pieces if node.class_name == "table")
+    word = word_of(table, Naming.CLASSES)
+    planner, model = short(world, f"Navigate[{word}]", f"PowerOff[{word}]", f"Clean[{word}]")
+    now = replace(context(world), capabilities={"agent_0": capabilities(AgentKind.HUMAN)})
+    (went,) = decide(planner, now).calls.values()
+    planner.observe((AgentResult("agent_0", went, SkillResult.success(), 1.0),))
+    assert str(decide(planner, now).calls["agent_0"]) == f"Clean[{word}]"
+    assert f"PowerOff[{word}] is not possible now" in model.asked[2][-1].text
+
+
 def test_smollm2_gets_the_short_wording_unless_told_otherwise(toy_world: Make) -> None:
     world = one_robot(toy_world)
 
@@ -386,7 +438,7 @@ def test_the_short_wording_offers_what_is_within_reach(toy_world: Make) -> None:
     world = one_robot(toy_world)
     things = world.belief().of_kind(EntityKind.OBJECT)
     thing = next(node for node in things if node.parent in world.belief().nodes)
-    word = f"Object.{thing.entity_id}"
+    word = f"{thing.class_name}_{thing.entity_id}"
     planner, model = short(world, f"Pick[{word}]", f"Navigate[{word}]", f"Pick[{word}]")
     (went,) = decide(planner, context(world)).calls.values()
     assert str(went) == f"Navigate[{word}]"
@@ -400,7 +452,7 @@ def test_the_short_wording_offers_no_end_with_something_in_the_hand(toy_world: M
     things = world.belief().of_kind(EntityKind.OBJECT)
     thing = next(node for node in things if node.parent in world.belief().nodes)
     word, place = (
-        f"Object.{world.belief().nodes[name].entity_id}"
+        word_of(world.belief().nodes[name], Naming.CLASSES)
         for name in (thing.name, thing.parent or "")
     )
     said = [

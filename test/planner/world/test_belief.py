@@ -29,6 +29,14 @@ def belief(*nodes: BeliefNode) -> Belief:
     return Belief(0.0, 1, {node.name: node for node in nodes})
 
 
+def test_a_thing_is_found_by_its_class_and_number_where_no_name_is_that() -> None:
+    cup, pen = thing("cup", 150, "cup_0"), thing("pen", 151, "cup_152")
+    known = belief(cup, pen, thing("cup", 152, "cup_1"), thing("cup", None, "cup_2"))
+    assert known.find("cup_150") is cup
+    assert known.find("cup_152") is pen
+    assert [known.find(word) for word in ("pen_150", "cup_153", "cup_", "150", "")] == [None] * 5
+
+
 def test_a_name_gets_a_thing_of_its_class_and_keeps_it() -> None:
     stand_ins = StandIns(["cup_0", "cup_1", "book_0"])
     assert stand_ins.update(belief(thing("cup", 150), thing("pen", 151)))

@@ -156,6 +156,7 @@ def test_calls_are_checked_against_what_is_known(
         ("Pick[cup_0]", "Pick[Object.150]"),
         ("Pick[Object 150]", "Pick[Object.150]"),
         ("PickObject[0_cup]", "Pick[Object.150]"),
+        ("Pick[cup_150]", "Pick[Object.150]"),
         (
             "Place[Object.150,on,Object.100,None,none]",
             "Place[Object.150, on, Object.100, None, None]",
