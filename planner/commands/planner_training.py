@@ -74,6 +74,12 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
         metavar="TOKENS",
         help="leave longer dialogues out, for small machines; 0 = none",
     )
+    parser.add_argument(
+        "--start",
+        type=Path,
+        metavar="ADAPTER",
+        help="folder of an adapter to begin with, of the same rank and targets",
+    )
     add_tuning(parser, HD)
 
 
@@ -127,6 +133,7 @@ def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: s
         trained=Trained(args.trained),
         targets=targets_of(args),
         longest=getattr(args, "longest", 0),
+        start=getattr(args, "start", None),
     )
     adapter = f" --adapter {done.adapter}" if done.adapter is not None else ""
     print(

@@ -262,6 +262,7 @@ def tune_chats(
     trained: Trained = Trained.ADAPTER,
     targets: Sequence[str] = TARGETS,
     longest: int = 0,
+    start: Path | None = None,
 ) -> Tuned:
     """Fine-tunes to the end of the recipe, resuming from the folder's checkpoint if there is one.
 
@@ -274,6 +275,8 @@ def tune_chats(
         trained: what.
         targets: ends of the names of the projections that get LoRA matrices.
         longest: dialogues of more tokens are left out, for small machines; 0 = none.
+        start: folder of an adapter of the same matrices to begin with; None = matrices that do
+            nothing yet.
 
     Returns:
         What `local:` and a server take.
@@ -296,6 +299,8 @@ def tune_chats(
         raise PlannerError(f"every dialogue has more than {longest} tokens")
     whole = trained is Trained.WHOLE
     net = net.float() if whole else _with_matrices(net, model, targets, recipe)
+    if start is not None:
+        _begin_with(net, start)
     weights = [p for p in net.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=0.0)
     steps = step_count(len(samples), recipe)
@@ -306,6 +311,8 @@ def tune_chats(
         "targets": [*targets],
         "samples": _digest(samples),
     }
+    if start is not None:
+        identity["start"] = start.name
     begin = resume_checkpoint(folder, identity, lambda m: _take(net, m), optimiser)
     started = time.monotonic()
     net.train()
@@ -371,6 +378,23 @@ def _with_matrices(net: Any, model: Path, targets: Sequence[str], recipe: Tuning
         task_type="CAUSAL_LM",
     )
     return get_peft_model(net, config)
+
+
+def _begin_with(net: Any, start: Path) -> None:
+    """Takes the matrices of an adapter, which must have those that are trained and no others."""
+    if not _is_adapted(net):
+        raise PlannerError(f"{start}: is an adapter, and all weights are trained")
+    try:
+        from peft import load_peft_weights
+
+        given = load_peft_weights(str(start), device="cpu")
+    except (OSError, ValueError) as error:
+        raise PlannerError(f"{start}: is not the folder of an adapter: {error}") from None
+    shapes = {name: tuple(weights.shape) for name, weights in given.items()}
+    wanted = {name: tuple(weights.shape) for name, weights in _given(net).items()}
+    if shapes != wanted:
+        raise PlannerError(f"{start}: its matrices are of another model, rank or --targets")
+    _take(net, given)
 
 
 def _is_adapted(net: Any) -> bool:

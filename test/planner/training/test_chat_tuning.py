@@ -325,6 +325,26 @@ def test_bad_input_is_one_clear_error(tiny: Path, talks: Path, tmp_path: Path) -
         tune_chats(chats, tmp_path, tmp_path / "e", TINY, lambda at: None)
 
 
+def test_training_begins_with_an_adapter_of_the_same_matrices(
+    tiny: Path, talks: Path, tmp_path: Path
+) -> None:
+    chats = read_chats([talks])
+    told: list[TuningProgress] = []
+    recipe = replace(TINY, rate=2e-2, epochs=15)
+    first = tune_chats(chats, tiny, tmp_path / "first", recipe, told.append).adapter
+    begun = len(told)
+    tune_chats(chats, tiny, tmp_path / "next", recipe, told.append, start=first)
+    # What it had learned is there at its first step.
+    learned = told[0].loss - told[begun - 1].loss
+    assert learned > 0.1
+    assert told[begun].loss == pytest.approx(told[begun - 1].loss, abs=0.1 * learned)
+    other = replace(recipe, rank=2)
+    with pytest.raises(PlannerError, match="first/adapter: its matrices are of another model"):
+        tune_chats(chats, tiny, tmp_path / "other", other, told.append, start=first)
+    with pytest.raises(PlannerError, match=r"talks\.jsonl: is not the folder of an adapter"):
+        tune_chats(chats, tiny, tmp_path / "none", recipe, told.append, start=talks)
+
+
 def test_dialogues_may_be_too_long_for_a_small_machine(tiny: Path, tmp_path: Path) -> None:
     def chat(words: int) -> Chat:
         told = ChatTurn(Speaker.USER, "cup " * words)
