@@ -103,6 +103,10 @@ class PartnrScript:
         """What an agent is told of the world, from what the memory says of it."""
         return known
 
+    def is_all_seen(self, agent: str) -> bool:  # noqa: ARG002 - asked of strict ones
+        """Its model ends when it wants to."""
+        return True
+
     def shortened(self, turn: str) -> str:
         """A result without what was known then."""
         return prompts.shortened(turn)

@@ -75,6 +75,9 @@ class Script(Protocol):
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The user turn after an action: its result, and changes since update `since`."""
 
+    def is_all_seen(self, agent: str) -> bool:
+        """Whether an agent's dialogue has told something for each thing that the task names."""
+
     def shortened(self, turn: str) -> str:
         """A user turn without its optional parts; the turn itself if it has none."""
 
@@ -197,10 +200,25 @@ class AgentDialogues:
         near = _near(at, context.belief, self._script.naming)
         vain = [SkillCall(SkillName.NAVIGATE, (word,)) for word in (at, *held) if word]
         vain += [call for word, node in near.items() for call in _needless(word, node)]
-        # Nothing is finished with something in the hand.
-        vain += [DONE] if held else []
+        vain += [] if self._may_end(dialogue, context) else [DONE]
         blocked = (*dialogue.repeats.blocked, *vain)
         return Ability(verbs, blocked, may_ask, held, is_full, tuple(near))
+
+    def _may_end(self, dialogue: Dialogue, context: Context) -> bool:
+        """Whether a strict dialogue may say that all is done.
+
+        Nothing ends with something in the hand; one agent alone must have done something, and seen
+        what the task names, or looked everywhere.
+        """
+        repeats = dialogue.repeats
+        if repeats.held or len(context.task.agents) > 1:
+            return not repeats.held
+        if not repeats.acted or self._script.is_all_seen(dialogue.agent):
+            return repeats.acted
+        pieces = context.belief.of_kind(EntityKind.FURNITURE)
+        words = filter(None, (word_of(node, self._script.naming) for node in pieces))
+        looks = {SkillCall(SkillName.EXPLORE_FURNITURE, (word,)) for word in words}
+        return looks <= set(repeats.blocked)
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
@@ -301,7 +319,7 @@ def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, Belief
 
 
 def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:
-    """Opening what does not open or stands open, closing likewise, and changing what cannot be."""
+    """Opening what does not open or stands open, closing likewise; what cannot be, or is so."""
     if node.openness is None or node.openness >= 0.5:
         yield SkillCall(SkillName.OPEN, (word,))
     if node.openness is None or node.openness < 0.5:
@@ -312,7 +330,9 @@ def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:
     for skill in default_state_skills().values():
         is_piece = node.kind is EntityKind.FURNITURE and not skill.furniture
         # What no list knows may be anything.
-        if is_piece or (affordances and default_states().unfit(skill.sets, affordances)):
+        is_unfit = affordances and default_states().unfit(skill.sets, affordances)
+        is_so = all(node.states.get(state) is value for state, value in skill.sets.items())
+        if is_piece or is_unfit or is_so:
             yield SkillCall(skill.name, (word,))
 
 
@@ -377,6 +397,10 @@ class NumberedScript:
         if self.strict:
             return self._short[agent].result(result, context.deltas(since))
         return result_turn(result, context.deltas(since))
+
+    def is_all_seen(self, agent: str) -> bool:
+        """As far as the short wording knows; the paper's does not ask."""
+        return not self.strict or self._short[agent].is_all_seen
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""

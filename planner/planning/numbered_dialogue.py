@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from planner.memory.wording import read_description, words_of
 from planner.parts.calls import SKILLS
-from planner.planning.learned.tokens import nouns_of
+from planner.planning.learned.tokens import NOUN, Token, nouns_of
 from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, named_by_class
 from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities, PrimitiveName
@@ -233,6 +233,11 @@ class ShortDialogue:
             changes.append(self._task)
         return "\n".join([result, *changes])
 
+    @property
+    def is_all_seen(self) -> bool:
+        """Whether something was told that each noun of the task may mean."""
+        return all(map(self._known, filter(_is_sure, self._nouns)))
+
     def _held(self) -> set[str]:
         return {number for number, one in self._told.items() if one.is_held}
 
@@ -259,10 +264,13 @@ class ShortDialogue:
     def _meant(self, *, with_furniture: bool) -> Iterable[str]:
         """For each noun of the task, the entities that it may mean."""
         for noun in self._nouns:
-            known = [n for n, one in self._told.items() if noun.means(one.class_name)]
+            known = self._known(noun)
             shown = [n for n in known if with_furniture or n not in self._furniture]
-            if shown or (noun.objects and not known):
+            if shown or (noun.objects and not known and _is_sure(noun)):
                 yield f"{noun.text}: {', '.join(self._placed(n) for n in shown) or _UNSEEN}"
+
+    def _known(self, noun: Token) -> list[str]:
+        return [n for n, one in self._told.items() if noun.means(one.class_name)]
 
     def _named(self, number: str) -> str:
         one = self._told.get(number)
@@ -288,6 +296,11 @@ class ShortDialogue:
             passed.add(number)
             number = self._told[number].holder
         return ""
+
+
+def _is_sure(noun: Token) -> bool:
+    """Whether it is a noun, unlike the "set" of "set the table"."""
+    return noun.word == NOUN
 
 
 def _read(text: str, *, room: str = "", is_held: bool = False) -> _Told:

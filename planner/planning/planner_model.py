@@ -251,9 +251,10 @@ _GOING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE})
 class Repeats:
     """One agent's calls; `broken` counts how often repetition was broken.
 
-    `at` is what it has gone to last. Where it is `strict`, for models that repeat themselves much,
-    a call is not made twice in a row, whether it failed or succeeded, what was explored is explored
-    no more until it is opened or closed, and nowhere is gone twice with nothing done between.
+    `at` is what it has gone to last, `acted` whether it has done more than to go and look. Where it
+    is `strict`, for models that repeat themselves much, a call is not made twice in a row, whether
+    it failed or succeeded, what was explored is explored no more until it is opened or closed, and
+    nowhere is gone twice with nothing done between.
     """
 
     broken: int = 0
@@ -266,6 +267,7 @@ class Repeats:
     _walked: dict[SkillCall, None] = field(default_factory=dict)
     _held: dict[str, None] = field(default_factory=dict)
     at: str | None = None
+    acted: bool = False
 
     @property
     def blocked(self) -> tuple[SkillCall, ...]:
@@ -312,6 +314,7 @@ class Repeats:
             self._held.pop(thing, None)
         if result.succeeded and call.name in _GOING:
             self.at = thing
+        self.acted |= result.succeeded and call.name not in _GOING
         if self.strict and result.succeeded:
             if call.name == SkillName.NAVIGATE:
                 self._walked[call] = None

@@ -306,6 +306,15 @@ def test_the_short_wording_calls_things_by_class_and_number_behind_words_of_the_
     assert said == "Place[candle_149, on, counter_101, next_to, bowl_104]"
 
 
+def test_what_the_task_names_is_seen_when_each_noun_means_something_known() -> None:
+    dialogue = ShortDialogue("Set the candle and the cup on a counter.", LINES)
+    assert "set: not seen" not in dialogue.opening(("Navigate",))
+    dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.101"])
+    assert not dialogue.is_all_seen
+    dialogue.result("Successful execution!", ["Add Object.150: cup with the Object.101"])
+    assert dialogue.is_all_seen
+
+
 def test_the_short_wording_tells_the_task_again_when_something_was_picked_up() -> None:
     dialogue = ShortDialogue("Put the candles on a worktop.", LINES)
     dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.104"])
@@ -339,7 +348,7 @@ def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -
         for node in world.belief().of_kind(EntityKind.FURNITURE)
         if node.entity_id is not None
     ]
-    planner, model = short(world, *(f"Navigate[{word}]" for word in pieces[:2]), "Done[]")
+    planner, model = short(world, *(f"Navigate[{word}]" for word in pieces[:3]))
     recorder = TraceRecorder(planner, ("agent_0",), lambda: 0.0)
     told: list[list[str]] = [[], DELTAS, []]
     for deltas in told:
@@ -401,17 +410,22 @@ def test_the_short_wording_goes_nowhere_twice_with_nothing_done_between() -> Non
     assert walks[2] not in repeats.blocked
 
 
-def test_the_short_wording_offers_no_change_that_cannot_be(toy_world: Make) -> None:
+def test_the_short_wording_offers_no_change_that_cannot_be_or_is_so(toy_world: Make) -> None:
     world = one_robot(toy_world)
     pieces = world.belief().of_kind(EntityKind.FURNITURE)
     table = next(node for node in pieces if node.class_name == "table")
     word = word_of(table, Naming.CLASSES)
-    planner, model = short(world, f"Navigate[{word}]", f"PowerOff[{word}]", f"Clean[{word}]")
-    now = replace(context(world), capabilities={"agent_0": capabilities(AgentKind.HUMAN)})
-    (went,) = decide(planner, now).calls.values()
-    planner.observe((AgentResult("agent_0", went, SkillResult.success(), 1.0),))
-    assert str(decide(planner, now).calls["agent_0"]) == f"Clean[{word}]"
-    assert f"PowerOff[{word}] is not possible now" in model.asked[2][-1].text
+    said = [f"Navigate[{word}]", f"PowerOff[{word}]", "Done[]", f"Clean[{word}]"]
+    planner, model = short(world, *said, f"Clean[{word}]", "Done[]")
+    able = {"agent_0": capabilities(AgentKind.HUMAN)}
+    for clean, call in ((False, said[0]), (False, said[3]), (True, "Done[]")):
+        world.states[table.name] = {"clean": clean}
+        now = replace(context(world), capabilities=able)
+        (meant,) = decide(planner, now).calls.values()
+        assert str(meant) == call
+        planner.observe((AgentResult("agent_0", meant, SkillResult.success(), 1.0),))
+    for place, call in ((2, said[1]), (3, said[2]), (5, said[3])):
+        assert f"{call} is not possible now" in model.asked[place][-1].text
 
 
 def test_smollm2_gets_the_short_wording_unless_told_otherwise(toy_world: Make) -> None:
@@ -426,12 +440,12 @@ def test_smollm2_gets_the_short_wording_unless_told_otherwise(toy_world: Make) -
         asyncio.run(planner.decide(context(world)))
         return model.asked[0][0].text
 
-    assert first(Small(["Done[]"])) == SHORT_SYSTEM
-    assert first(Small(["Done[]"]), wording="paper") == SYSTEM
-    assert first(ScriptedModel(["Done[]"])) == SYSTEM
-    assert first(ScriptedModel(["Done[]"]), wording="short") == SHORT_SYSTEM
+    assert first(Small(["Navigate[Object.100]"])) == SHORT_SYSTEM
+    assert first(Small(["Navigate[Object.100]"]), wording="paper") == SYSTEM
+    assert first(ScriptedModel(["Navigate[Object.100]"])) == SYSTEM
+    assert first(ScriptedModel(["Navigate[Object.100]"]), wording="short") == SHORT_SYSTEM
     with pytest.raises(PlannerError, match="no short wording with whole_list"):
-        first(Small(["Done[]"]), whole_list=True)
+        first(Small(["Navigate[Object.100]"]), whole_list=True)
 
 
 def test_the_short_wording_offers_what_is_within_reach(toy_world: Make) -> None:
@@ -445,6 +459,26 @@ def test_the_short_wording_offers_what_is_within_reach(toy_world: Make) -> None:
     assert f"Pick[{word}] is not possible now" in model.asked[1][-1].text
     planner.observe((AgentResult("agent_0", went, SkillResult.success(), 1.0),))
     assert str(decide(planner, context(world)).calls["agent_0"]) == f"Pick[{word}]"
+
+
+def test_the_short_wording_offers_no_end_before_all_was_seen_or_looked_for(toy_world: Make) -> None:
+    world = one_robot(toy_world)
+    nodes = world.belief().of_kind(EntityKind.FURNITURE)
+    pieces = [word for node in nodes if (word := word_of(node, Naming.CLASSES))]
+    world.states = {node.name: {"clean": False} for node in nodes}
+    looks = [f"ExploreFurniture[{word}]" for word in pieces]
+    said = [f"Navigate[{pieces[0]}]", f"Clean[{pieces[0]}]", "Done[]", *looks, "Done[]"]
+    model = ScriptedModel(said)
+    task = Task("Put the hammer away.", tuple(world.agents))
+    planner = make_react(task, model, wording=Wording.SHORT)
+    able = {"agent_0": capabilities(AgentKind.HUMAN)}
+    now = replace(context(world), task=task, capabilities=able)
+    calls = []
+    for _ in said[1:]:
+        (call,) = decide(planner, now).calls.values()
+        calls.append(str(call))
+        planner.observe((AgentResult("agent_0", call, SkillResult.success(), 1.0),))
+    assert calls == [*said[:2], *looks, "Done[]"]
 
 
 def test_the_short_wording_offers_no_end_with_something_in_the_hand(toy_world: Make) -> None:
