@@ -17,6 +17,7 @@ from planner.models.replies.turn import (
     Naming,
     TurnForm,
     TurnGrammar,
+    Words,
     agent_label,
     turn_grammar,
     words_of,
@@ -102,6 +103,10 @@ class PartnrScript:
     def described(self, agent: str, known: str) -> str:  # noqa: ARG002 - for cameras
         """What an agent is told of the world, from what the memory says of it."""
         return known
+
+    def usable(self, agent: str, words: Words) -> Words:  # noqa: ARG002 - of one dialogue
+        """All: its task is the model's to read."""
+        return words
 
     def is_all_seen(self, agent: str) -> bool:  # noqa: ARG002 - asked of strict ones
         """Its model ends when it wants to."""

@@ -16,6 +16,7 @@ from planner.models.replies.turn import (
     Naming,
     TurnForm,
     TurnGrammar,
+    Words,
     check_reference,
     turn_grammar,
     word_of,
@@ -74,6 +75,9 @@ class Script(Protocol):
 
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The user turn after an action: its result, and changes since update `since`."""
+
+    def usable(self, agent: str, words: Words) -> Words:
+        """Those of the words of now that an agent's calls may have."""
 
     def is_all_seen(self, agent: str) -> bool:
         """Whether an agent's dialogue has told something for each thing that the task names."""
@@ -255,7 +259,8 @@ class AgentDialogues:
 
     async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
         ability = self._ability(dialogue, context)
-        words = words_of(context.belief, self._script.naming)
+        known = words_of(context.belief, self._script.naming)
+        words = self._script.usable(dialogue.agent, known)
         grammar = turn_grammar(words, {dialogue.agent: ability}, self._script.form)
         asked = await self._ask_shortening(dialogue, grammar, context)
         # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
@@ -397,6 +402,10 @@ class NumberedScript:
         if self.strict:
             return self._short[agent].result(result, context.deltas(since))
         return result_turn(result, context.deltas(since))
+
+    def usable(self, agent: str, words: Words) -> Words:
+        """In the short wording, without things that no noun of the task may mean."""
+        return self._short[agent].usable(words) if self.strict else words
 
     def is_all_seen(self, agent: str) -> bool:
         """As far as the short wording knows; the paper's does not ask."""

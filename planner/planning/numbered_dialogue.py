@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from planner.memory.wording import read_description, words_of
+from planner.models.replies.turn import Words
 from planner.parts.calls import SKILLS
 from planner.planning.learned.tokens import NOUN, Token, nouns_of
 from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, named_by_class
@@ -237,6 +238,17 @@ class ShortDialogue:
     def is_all_seen(self) -> bool:
         """Whether something was told that each noun of the task may mean."""
         return all(map(self._known, filter(_is_sure, self._nouns)))
+
+    def usable(self, words: Words) -> Words:
+        """Without things that no noun of the task may mean; all, where it names no things."""
+        if not any(noun.objects for noun in filter(_is_sure, self._nouns)):
+            return words
+        meant = {self._class_and_number(n) for noun in self._nouns for n in self._known(noun)}
+        objects, holders = (
+            tuple(word for word in level if word in meant)
+            for level in (words.objects, words.holders)
+        )
+        return replace(words, objects=objects, holders=holders)
 
     def _held(self) -> set[str]:
         return {number for number, one in self._told.items() if one.is_held}

@@ -315,6 +315,20 @@ def test_what_the_task_names_is_seen_when_each_noun_means_something_known() -> N
     assert dialogue.is_all_seen
 
 
+def test_things_that_no_noun_of_the_task_may_mean_are_left_alone() -> None:
+    words = Words(("bowl_104", "candle_149"), ("counter_101",), (), ("bowl_104",))
+    seen = ["Add Object.149: candle with the Object.101"]
+
+    def usable(task: str) -> Words:
+        dialogue = ShortDialogue(task, LINES)
+        dialogue.result("Successful execution!", seen)
+        return dialogue.usable(words)
+
+    assert usable("Put the candle on a counter.") == Words(("candle_149",), ("counter_101",), ())
+    assert usable("Put the candle in the bowl.") == words
+    assert usable("Clear the counter.") == words
+
+
 def test_the_short_wording_tells_the_task_again_when_something_was_picked_up() -> None:
     dialogue = ShortDialogue("Put the candles on a worktop.", LINES)
     dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.104"])
