@@ -317,6 +317,8 @@ def _failed(attempt: Attempt, person: Target, code: PrimitiveCode, text: str) ->
         return attempt.failure(SkillCode.ALREADY_HOLDING, attempt.already_holding())
     if code is PrimitiveCode.NEED_UNMET:
         return attempt.failure(SkillCode.NEED_UNMET, f"{text}.")
+    if code is PrimitiveCode.UNREACHABLE:
+        return attempt.failure(SkillCode.UNREACHABLE, f"{person.name} cannot go there: {text}.")
     if code is PrimitiveCode.TOO_FAR:
         return attempt.failure(SkillCode.TOO_FAR, f"{person.name} is too far.")
     return attempt.failure(SkillCode.BACKEND_FAULT, f"The world could not do it: {text}.")

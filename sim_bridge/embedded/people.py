@@ -193,21 +193,17 @@ def _floor_of(grid: FloorGrid, house: House, room: str) -> Iterator[tuple[float,
             yield x, y
 
 
-def floor_cell(grid: FloorGrid, house: House, place: str, near_m: tuple[float, float]) -> int:
-    """The cell of a room, or beside furniture, to which a person walks.
-
-    Raises:
-        KeyError: if the house has no such place.
-    """
-    piece = house.furniture_by_name.get(place)
+def floor_cell(grid: FloorGrid, house: House, place: str) -> int | None:
+    """The cell of a room, or beside furniture, to which a person walks; None if there is none."""
+    piece, room = house.furniture_by_name.get(place), house.rooms_by_name.get(place)
     if piece is not None:
-        room, goal_m = piece.room, (piece.x_m, piece.y_m)
-        spots = list(_floor_of(grid, house, room)) or [near_m]
-        x, y = min(spots, key=lambda s: (round(piece.box.distance_m((*s, 0.1)), 1), *s))
+        spots = _floor_of(grid, house, piece.room)
+        gaps = ((round(piece.box.distance_m((*spot, 0.1)), 1), *spot) for spot in spots)
+    elif room is not None:
+        middle = room.shape.representative_point()
+        spots = _floor_of(grid, house, place)
+        gaps = ((round(math.dist(spot, (middle.x, middle.y)), 1), *spot) for spot in spots)
     else:
-        middle = house.rooms_by_name[place].shape.representative_point()
-        goal_m = (float(middle.x), float(middle.y))
-        spots = list(_floor_of(grid, house, place)) or [near_m]
-        x, y = min(spots, key=lambda s: (round(math.dist(s, goal_m), 1), *s))
-    cell = grid.cell(x, y)
-    return 0 if cell is None else cell
+        return None
+    best = min(gaps, default=None)
+    return None if best is None else grid.cell(best[1], best[2])

@@ -78,7 +78,19 @@ def check_with_person(
         known = ", ".join(Act)
         text = f"{primitive.words[:40]!r} begins with none of {known}"
         raise RefusalError(PrimitiveCode.BAD_TARGET, text)
+    else:
+        _check_place(world, primitive.words)
     return person
+
+
+def _check_place(world: KinematicWorld, words: str) -> None:
+    """A person can be sent only to where there is floor to stand on."""
+    act, _, place = words.partition(" ")
+    if act != Act.FOLLOW or not place:
+        return
+    if floor_cell(world.ground.grid(RADIUS_M), world.house, place) is None:
+        text = f"there is no floor to stand on at {place!r}"
+        raise RefusalError(PrimitiveCode.UNREACHABLE, text)
 
 
 def _check_giving(world: KinematicWorld, agent: Agent, primitive: Primitive, person: Thing) -> None:
@@ -150,8 +162,6 @@ def _lead_the_way(
     if record.answers.get(FOLLOW_ANSWER, "").lower() == NO:
         return None
     place = place or record.answers.get(GOES_TO, "")
-    if place and place not in {*world.house.rooms_by_name, *world.house.furniture_by_name}:
-        return None
     if not place:
         _note(world, person, "followed")
         return "I stay here."
@@ -228,10 +238,12 @@ def _lead_on(world: KinematicWorld, person: Thing, walk: Walk, away_m: float, dt
 def _way_to(world: KinematicWorld, person: Thing, place: str) -> list[tuple[float, float]]:
     """The corners of a person's way to a place, around agents if there is one."""
     grid, ways = world.ground.grid(RADIUS_M), world.ground.ways(RADIUS_M)
-    goal = floor_cell(grid, world.house, place, (person.x_m, person.y_m))
+    here, goal = standing_cell(grid, person.x_m, person.y_m), floor_cell(grid, world.house, place)
+    if goal is None:
+        return []
     apart_m = 2 * RADIUS_M + grid.cell_m
     discs = tuple((agent.x_m, agent.y_m, apart_m) for agent in world.agents.values())
-    cells = ways.between(standing_cell(grid, person.x_m, person.y_m), goal, discs).cells
+    cells = ways.between(here, goal, discs).cells
     if cells:
         return [grid.point(cell) for cell in cells[1:]]
     return world.ground.way(RADIUS_M, (person.x_m, person.y_m), goal).corners

@@ -6,8 +6,10 @@ import pytest
 
 from planner.world.episode import Episode
 from planner.world.errors import FileError
+from planner.world.geometry import Vec3
 from planner.world.house_checks import load_shipped_house
 from planner.world.person import Person
+from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.people import APART_M
@@ -108,3 +110,80 @@ def test_a_world_without_persons_is_as_it_was() -> None:
         *(e.name for e in load_shipped_house("train_0").objects),
         "agent_0",
     }
+
+
+def beside_ann(away_m: float) -> tuple[EmbeddedBackend, Vec3]:
+    """A robot that faces a person over a distance, and where she is."""
+    backend = loaded({"name": "Ann", "room": "kitchen_0"})
+    world = backend._loaded()
+    person, agent = world.things["person_0"], world.agents["agent_0"]
+    world.move_agent(agent, person.x_m - away_m, person.y_m, 0.0)
+    agent.room = person.room
+    return backend, person.center_m
+
+
+def ended(backend: EmbeddedBackend, primitive: Primitive) -> PrimitiveResult:
+    handle = backend.start("agent_0", primitive)
+    for _ in range(600):
+        if (result := backend.poll(handle).result) is not None:
+            return result
+        backend.step(1 / 30)
+    raise AssertionError("it does not end")
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "away_m", "code"),
+    [
+        ("talk", "greet", 1.0, PrimitiveCode.SUCCESS),
+        ("talk", "greet", 1.6, PrimitiveCode.TOO_FAR),
+        ("talk", "shout", 1.0, PrimitiveCode.BAD_TARGET),
+        ("talk", "", 1.0, PrimitiveCode.BAD_TARGET),
+        ("talk", "ask age", 1.0, PrimitiveCode.NEED_UNMET),
+        ("talk", "follow moon_0", 1.0, PrimitiveCode.UNREACHABLE),
+        ("hand_over", "", 1.0, PrimitiveCode.HAND_EMPTY),
+        ("take_from", "", 1.0, PrimitiveCode.NEED_UNMET),
+        ("pick", "", 1.0, PrimitiveCode.NOTHING_THERE),
+    ],
+)
+def test_what_can_be_done_with_a_person(
+    name: str, words: str, away_m: float, code: PrimitiveCode
+) -> None:
+    backend, at_m = beside_ann(away_m)
+    assert ended(backend, Primitive(name, at_m, words=words)).code is code
+
+
+def test_nobody_answers_where_nobody_is() -> None:
+    backend, (x, y, z) = beside_ann(1.0)
+    talk = Primitive(PrimitiveName.TALK, (x + 1.5, y, z), words="greet")
+    assert ended(backend, talk).code is PrimitiveCode.NOTHING_THERE
+
+
+def test_a_robot_walks_around_a_person() -> None:
+    backend, _ = beside_ann(1.0)
+    world = backend._loaded()
+    grid, person, agent = world.ground.grid(0.28), world.things["person_0"], world.agents["agent_0"]
+    # Straight past the person, and past on the left.
+    steps = [(n / 10, m) for n in range(-10, 11) for m in (0.0, 0.6, 0.8)]
+    x, y = next(
+        (x, y)
+        for x, y in grid.free_points_m.tolist()
+        if all(grid.is_free(x + dx, y + dy) for dx, dy in steps)
+    )
+    room = world.house.room_at(x, y)
+    person.parent = f"floor_{room}"
+    world.move(person, (x, y, 0.0, 0.0), room)
+    world.move_agent(agent, x - 1.0, y, 0.0)
+    handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, (x + 1.0, y, 0.0)))
+    gaps_m = []
+    while (result := backend.poll(handle).result) is None:
+        backend.step(1 / 30)
+        gaps_m.append(math.hypot(agent.x_m - x, agent.y_m - y))
+    assert result.succeeded
+    assert agent.x_m > x + 0.9
+    assert min(gaps_m) > 0.5
+
+
+def test_persons_repeat_with_the_seed() -> None:
+    people = [{"room": "kitchen_0"}, {"room": "bedroom_0"}]
+    one, other = (loaded(*people).world_state() for _ in range(2))
+    assert one.entities == other.entities
