@@ -62,6 +62,8 @@ class RunStory:
     _last_progress: tuple[float, int] = (-1.0, -1)
     _pending_progress: tuple[float, Progress] | None = None
     _paths: dict[str, list[Point]] = field(default_factory=dict)
+    # Of persons who do not act.
+    _walks: dict[str, list[Point]] = field(default_factory=dict)
     _picked_at: dict[str, Point] = field(default_factory=dict)
     _moves: list[Move] = field(default_factory=list)
     _plan: str = ""
@@ -129,6 +131,7 @@ class RunStory:
         """
         now_s = self.backend.now_s()
         seconds = [LOOK_S * n for n in range(max(1, math.ceil(ahead_s / LOOK_S - 1e-6)))]
+        self._follow_persons()
         for after_s in seconds if self._foresees() else [0.0]:
             for agent, path in self._paths.items():
                 x_m, y_m = self._position_of(agent, after_s)
@@ -148,9 +151,20 @@ class RunStory:
         path = folder / PICTURE_NAME
         source = self._run.floor if self._run is not None else None
         floor = source() if source is not None else None
-        picture = draw_run(self.house, title, self._paths, self._moves, self.moments, floor=floor)
+        self._follow_persons()
+        ways = {**self._paths, **self._walks}
+        picture = draw_run(self.house, title, ways, self._moves, self.moments, floor=floor)
         save(picture, path)
         return path
+
+    def _follow_persons(self) -> None:
+        state = self.backend.world_state() if self.episode.people else None
+        for entity in state.entities.values() if state is not None else ():
+            (x_m, y_m, _), path = entity.pose.position_m, self._walks.get(entity.name, [])
+            if entity.person is not None and (
+                not path or math.dist((x_m, y_m), path[-1]) > MIN_STEP_M
+            ):
+                self._walks[entity.name] = [*path, (x_m, y_m)]
 
     def _foresees(self) -> KinematicBackend | None:
         """The simulator if it knows where agents will be: noise and other worlds do not."""

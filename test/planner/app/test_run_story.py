@@ -18,6 +18,7 @@ from planner.cli import main
 from planner.evaluation.trace import read_traces
 from planner.planning.expert.expert import Expert
 from planner.world.house_checks import load_episode
+from planner.world.person import PersonPlacement
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
@@ -51,6 +52,8 @@ def test_a_run_is_reported_and_drawn_as_by_the_demo(
 
 def test_a_story_changes_nothing_and_follows_each_way() -> None:
     episode, house = load_episode("night_light_0")
+    person = PersonPlacement(room=house.rooms[0].name)
+    episode = episode.model_copy(update={"people": (person,)})
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     agents = backend_agents(episode)
     lines: list[str] = []
@@ -76,10 +79,12 @@ def test_a_story_changes_nothing_and_follows_each_way() -> None:
     try:
         plain, told = prepared(False), prepared(True)
         ends = {agent: backend.localised_position(agent)[0][:2] for agent in agents}
+        stands = backend.world_state().entities["person_0"].pose.position_m[:2]
     finally:
         backend.close()
     assert told == plain
     assert lines
+    assert story._walks == {"person_0": [stands]}
     for agent, way in story._paths.items():
         assert math.dist(way[-1], ends[agent]) < 0.2
         # A tenth of a second at a walk, and what a way leaves out: no way leads through walls.
