@@ -136,7 +136,7 @@ def idle(seconds: float) -> Rows:
 
 def look_round(bench: Node, action: ActionClient) -> Future:
     """Lets an agent look around for the maximum time; returns the future of the end."""
-    views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(2000))
+    views = tuple((math.remainder(i * 0.2, math.tau), 0.4) for i in range(1000))
     look = Primitive(PrimitiveName.LOOK, views_rad=views, timeout_s=LOOKS_S)
     action.wait_for_server()
     sent = action.send_goal_async(goal_message(look))
