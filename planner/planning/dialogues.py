@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -204,25 +204,26 @@ class AgentDialogues:
         near = _near(at, context.belief, self._script.naming)
         vain = [SkillCall(SkillName.NAVIGATE, (word,)) for word in (at, *held) if word]
         vain += [call for word, node in near.items() for call in _needless(word, node)]
-        vain += [] if self._may_end(dialogue, context) else [DONE]
+        looks = _looks(context.belief, self._script.naming)
+        vain += self._vain_ends(dialogue, context, looks)
         blocked = (*dialogue.repeats.blocked, *vain)
         return Ability(verbs, blocked, may_ask, held, is_full, tuple(near))
 
-    def _may_end(self, dialogue: Dialogue, context: Context) -> bool:
-        """Whether a strict dialogue may say that all is done.
+    def _vain_ends(
+        self, dialogue: Dialogue, context: Context, looks: Collection[SkillCall]
+    ) -> Iterable[SkillCall]:
+        """The end where it is too early, and looking around where nothing is missed.
 
-        Nothing ends with something in the hand; one agent alone must have done something, and seen
+        Nothing ends with something in the hand. One agent alone must have done something and seen
         what the task names, or looked everywhere.
         """
         repeats = dialogue.repeats
-        if repeats.held or len(context.task.agents) > 1:
-            return not repeats.held
-        if not repeats.acted or self._script.is_all_seen(dialogue.agent):
-            return repeats.acted
-        pieces = context.belief.of_kind(EntityKind.FURNITURE)
-        words = filter(None, (word_of(node, self._script.naming) for node in pieces))
-        looks = {SkillCall(SkillName.EXPLORE_FURNITURE, (word,)) for word in words}
-        return looks <= set(repeats.blocked)
+        if len(context.task.agents) > 1 or not dialogue.messages:
+            return [DONE] if repeats.held else []
+        is_seen = self._script.is_all_seen(dialogue.agent)
+        is_over = is_seen or set(looks) <= set(repeats.blocked)
+        may_end = repeats.acted and is_over and not repeats.held
+        return [*(looks if is_seen else ()), *(() if may_end else (DONE,))]
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
@@ -321,6 +322,13 @@ def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, Belief
         or (each.class_name == "floor" and each.room == room)
         if (word := word_of(each, naming))
     }
+
+
+def _looks(belief: Belief, naming: Naming) -> Collection[SkillCall]:
+    """All that can be looked at."""
+    pieces = belief.of_kind(EntityKind.FURNITURE)
+    words = filter(None, (word_of(node, naming) for node in pieces))
+    return [SkillCall(SkillName.EXPLORE_FURNITURE, (word,)) for word in words]
 
 
 def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:

@@ -236,8 +236,9 @@ class ShortDialogue:
 
     @property
     def is_all_seen(self) -> bool:
-        """Whether something was told that each noun of the task may mean."""
-        return all(map(self._known, filter(_is_sure, self._nouns)))
+        """Whether as much was told as the task's nouns ask for: of a plural, two at least."""
+        things = (noun for noun in self._nouns if noun.objects and _is_sure(noun))
+        return all(len(self._known(n)) >= max(n.count, 1 + n.plural) for n in things)
 
     def usable(self, words: Words) -> Words:
         """Without things that no noun of the task may mean; all, where it names no things."""

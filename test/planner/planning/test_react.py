@@ -306,12 +306,16 @@ def test_the_short_wording_calls_things_by_class_and_number_behind_words_of_the_
     assert said == "Place[candle_149, on, counter_101, next_to, bowl_104]"
 
 
-def test_what_the_task_names_is_seen_when_each_noun_means_something_known() -> None:
-    dialogue = ShortDialogue("Set the candle and the cup on a counter.", LINES)
+@pytest.mark.parametrize(
+    ("cups", "seen"), [("the cup", 1), ("a cup", 1), ("the cups", 2), ("three cups", 3)]
+)
+def test_what_the_task_names_is_seen_when_there_is_as_much_as_it_says(cups: str, seen: int) -> None:
+    dialogue = ShortDialogue(f"Set {cups} on a counter.", LINES)
     assert "set: not seen" not in dialogue.opening(("Navigate",))
-    dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.101"])
-    assert not dialogue.is_all_seen
-    dialogue.result("Successful execution!", ["Add Object.150: cup with the Object.101"])
+    for number in range(seen):
+        assert not dialogue.is_all_seen
+        new = f"Add Object.{150 + number}: cup with the Object.101"
+        dialogue.result("Successful execution!", [new])
     assert dialogue.is_all_seen
 
 
