@@ -253,8 +253,9 @@ class Repeats:
 
     `at` is what it has gone to last, `acted` whether it has done more than to go and look. Where it
     is `strict`, for models that repeat themselves much, a call is not made twice in a row, whether
-    it failed or succeeded, what was explored is explored no more until it is opened or closed, and
-    nowhere is gone twice with nothing done between.
+    it failed or succeeded, what was explored is explored no more until it is opened or closed,
+    nowhere is gone twice with nothing done between, and what was put down is not the next thing to
+    be picked up.
     """
 
     broken: int = 0
@@ -266,6 +267,7 @@ class Repeats:
     _explored: dict[SkillCall, None] = field(default_factory=dict)
     _walked: dict[SkillCall, None] = field(default_factory=dict)
     _held: dict[str, None] = field(default_factory=dict)
+    _put_down: tuple[SkillCall, ...] = ()
     at: str | None = None
     acted: bool = False
 
@@ -275,7 +277,7 @@ class Repeats:
         # A placement is excluded by its place, where another thing may go next.
         last = self._last if self.strict and self._in_a_row else None
         again = [last] if last is not None and last.name != SkillName.PLACE else []
-        vain = [*self._explored, *self._walked, *again]
+        vain = [*self._explored, *self._walked, *self._put_down, *again]
         return tuple(dict.fromkeys([*self._blocked, *vain]))
 
     @property
@@ -316,6 +318,9 @@ class Repeats:
             self.at = thing
         self.acted |= result.succeeded and call.name not in _GOING
         if self.strict and result.succeeded:
+            if call.name in (SkillName.PICK, SkillName.PLACE):
+                down = call.name == SkillName.PLACE
+                self._put_down = (SkillCall(SkillName.PICK, (thing,)),) if down else ()
             if call.name == SkillName.NAVIGATE:
                 self._walked[call] = None
             else:

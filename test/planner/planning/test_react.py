@@ -428,6 +428,18 @@ def test_the_short_wording_goes_nowhere_twice_with_nothing_done_between() -> Non
     assert walks[2] not in repeats.blocked
 
 
+def test_the_short_wording_does_not_pick_up_next_what_was_just_put_down() -> None:
+    repeats, again = Repeats(strict=True), SkillCall("Pick", ("cup_149",))
+    repeats.take(again, SkillResult.success())
+    repeats.take(
+        SkillCall("Place", ("cup_149", "on", "bed_101", None, None)), SkillResult.success()
+    )
+    repeats.take(SkillCall("Navigate", ("bed_102",)), SkillResult.success())
+    assert again in repeats.blocked
+    repeats.take(SkillCall("Pick", ("cup_150",)), SkillResult.success())
+    assert again not in repeats.blocked
+
+
 def test_the_short_wording_offers_no_change_that_cannot_be_or_is_so(toy_world: Make) -> None:
     world = one_robot(toy_world)
     pieces = world.belief().of_kind(EntityKind.FURNITURE)
