@@ -13,17 +13,31 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
+from pydantic import JsonValue
 
 from papers.robocup.commands import Command
 from planner.api import run
 from planner.app.run_options import STEP_S
+from planner.evaluation.task import PersonPredicate
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.language.equivalence import same_meaning
-from planner.language.goal_form import Anchor, Description, Goal, Move, Tell
+from planner.language.goal_form import (
+    Anchor,
+    Description,
+    Follow,
+    Goal,
+    Guide,
+    Meet,
+    Move,
+    Place,
+    Tell,
+)
 from planner.language.interpretation import interpret
-from planner.language.lexicon import PERSON, Pick, Topic
+from planner.language.lexicon import PERSON, Pick, Spot, Topic
 from planner.world.catalogue import default_word_meanings
 from planner.world.house import House, ObjectPlacement
+from planner.world.person import Gesture, PersonPlacement, Posture, person_name
+from planner.world.topics import InstructionCode
 from planner.world.vocabulary import Relation
 from sim_bridge.opening import Opened, bare_episode
 
@@ -31,6 +45,7 @@ from sim_bridge.opening import Opened, bare_episode
 SET_SIZE, SET_S = 3, 600.0
 # Of what is counted or compared, up to so many lie there.
 _MOST = 4
+_NAMES = ("Ada", "Bela", "Cleo", "Dora")
 _TOLD_NAME = re.compile(r"\b([a-z][a-z_-]*_\d+) at ")
 _MEASURES: Mapping[Pick, Callable[[ObjectPlacement], float]] = {
     Pick.BIGGEST: lambda thing: -math.prod(thing.size_m),
@@ -63,21 +78,34 @@ class Carried:
 def carry_out(command: Command, house: House, seed: int) -> Carried:
     """Places what a command speaks of, and has planner `words` carry it out."""
     rng = np.random.default_rng(seed)
-    placed = _placed(command.goal, house, rng)
-    if placed is None:
+    placed, people = _placed(command.goal, house, rng), _people(command.goal, house)
+    if placed is None or people is None:
         return Carried(End.UNPLACED, "", 0.0)
     objects = (*house.objects, *placed)
-    scene = {"episode_id": f"gpsr_{seed}", "objects": objects, "seed": seed}
-    episode = bare_episode(house, 2).model_copy(update=scene)
+    wanted = _evaluation(command.goal, people, [item.name for item in placed], house)
+    scene = {
+        "episode_id": f"gpsr_{seed}",
+        "objects": objects,
+        "seed": seed,
+        "people": tuple(PersonPlacement.model_validate(who.record) for who in people),
+        "instruction": command.text,
+        "evaluation": {"propositions": wanted, "constraints": []} if wanted else None,
+    }
+    episode = bare_episode(house, 1 if people else 2).model_copy(update=scene)
     opened = Opened(house, episode, seed)
-    found = run(opened, instruction=command.text, planner="words")
+    found = run(opened, instruction="" if wanted else command.text, planner="words")
     outcome, took_s = found.result.outcome, found.result.sim_steps * STEP_S
     right = same_meaning(interpret(command.text), command.goal)
-    done = right and all(
-        is_told(request, outcome.text, objects, house)
-        if isinstance(request, Tell)
-        else isinstance(request, Move) and found.verdict.success
-        for request in command.goal.requests
+    judged = any(isinstance(request, Move) for request in command.goal.requests) or wanted
+    done = (
+        right
+        and outcome.code is InstructionCode.DONE
+        and (not judged or found.verdict.success)
+        and all(
+            is_told(request, outcome.text, objects, house, people)
+            for request in command.goal.requests
+            if isinstance(request, Tell) and request.to is Spot.ME
+        )
     )
     failed = End.FAILED if found.result.events else End.REFUSED
     return Carried(End.DONE if done else failed, outcome.text, took_s)
@@ -90,6 +118,97 @@ def done_in_time(together: Sequence[Carried]) -> int:
         now_s += one.took_s
         done += one.end is End.DONE and now_s <= SET_S
     return done
+
+
+# Who has to be there, and what was done with them.
+
+
+@dataclass(frozen=True, slots=True)
+class Somebody:
+    """A person of the scene: as described in the command, and as a record of an episode."""
+
+    described: Description
+    record: Mapping[str, object]
+
+
+def _people(goal: Goal, house: House) -> list[Somebody] | None:
+    """A person for each description; None if the house has no such place, or one is at two."""
+    found: dict[Description, Somebody] = {}
+    for phrase in goal.phrases():
+        if not isinstance(phrase, Description) or phrase.kind != PERSON or phrase in found:
+            continue
+        number = len(found)
+        name = phrase.name or _NAMES[number]
+        if any(who.record["name"] == name for who in found.values()):
+            return None
+        place = _place(phrase.where, house) if phrase.where else house.rooms[0].name
+        if place is None:
+            return None
+        piece = house.furniture_by_name.get(place)
+        states = [state.replace(" ", "_") for state in phrase.states]
+        found[phrase] = Somebody(
+            phrase,
+            {
+                "name": name,
+                "clothes": phrase.wears or ("green shirt",),
+                "posture": next((s for s in states if s in set(Posture)), Posture.STANDING),
+                "gesture": next((s for s in states if s in set(Gesture)), None),
+                "room": place if piece is None else piece.room,
+                "at": None if piece is None else place,
+                "answers": {"name": name},
+            },
+        )
+    return list(found.values())
+
+
+def _place(places: Sequence[Place], house: House) -> str | None:
+    """The room or furniture that a command names."""
+    anchor = places[0].anchor if places else None
+    if not isinstance(anchor, Description):
+        return None
+    meaning = default_word_meanings().find(anchor.kind)
+    if meaning is None:
+        return None
+    rooms = [room.name for room in house.rooms if room.class_name in meaning.rooms]
+    pieces = [item.name for item in house.furniture if item.class_name in meaning.furniture]
+    return next(iter(rooms + pieces), None)
+
+
+def _evaluation(
+    goal: Goal, people: Sequence[Somebody], things: list[str], house: House
+) -> list[JsonValue]:
+    """What was done with people, as propositions of an episode."""
+    handle: dict[Anchor, str] = {
+        who.described: person_name(number) for number, who in enumerate(people)
+    }
+    found: list[JsonValue] = []
+
+    def note(predicate: PersonPredicate, **arguments: list[str]) -> None:
+        args: dict[str, JsonValue] = {key: list(names) for key, names in arguments.items()}
+        found.append({"function_name": predicate.value, "args": args})
+
+    for request in goal.requests:
+        phrase = next(iter(getattr(request, "things", ())), None)
+        whom = handle.get(phrase, "") if isinstance(phrase, Description) else ""
+        if isinstance(request, Meet):
+            note(PersonPredicate.IS_MET, persons=[whom])
+        elif isinstance(request, Follow):
+            place = _place(request.to, house)
+            places = {"places": [place]} if place is not None else {}
+            note(PersonPredicate.IS_FOLLOWED, persons=[whom], **places)
+        elif isinstance(request, Guide):
+            place = _place(request.to, house) or ""
+            note(PersonPredicate.IS_GUIDED, persons=[whom], places=[place])
+        elif isinstance(request, Tell) and isinstance(request.to, Description):
+            said = str(request.topic)
+            if request.topic is Topic.NAME and isinstance(phrase, Description):
+                about = next(who for who in people if who.described == phrase)
+                said = f"name: {about.record['name']}"
+            note(PersonPredicate.IS_TOLD, persons=[handle[request.to]], texts=[said])
+        elif isinstance(request, Move) and request.to[0].anchor in handle:
+            person = handle[request.to[0].anchor]
+            note(PersonPredicate.IS_HANDED_OVER, objects=things, persons=[person])
+    return found
 
 
 # What has to be there.
@@ -147,11 +266,24 @@ def _is_at(piece: str, anchor: Anchor | None, house: House) -> bool:
 # Whether the right thing was told.
 
 
-def is_told(request: Tell, said: str, objects: Sequence[ObjectPlacement], house: House) -> bool:
-    """Whether a text tells what a request asks of things that lie in a house."""
+def is_told(
+    request: Tell,
+    said: str,
+    objects: Sequence[ObjectPlacement],
+    house: House,
+    people: Sequence[Somebody] = (),
+) -> bool:
+    """Whether a text tells what a request asks of things that lie in a house, or of people."""
     (phrase,) = request.things or (None,)
-    if not isinstance(phrase, Description) or phrase.kind == PERSON:
+    if not isinstance(phrase, Description):
         return False
+    if phrase.kind == PERSON:
+        about = [who.record for who in people if who.described == phrase]
+        told = said.rpartition(". ")[2]
+        if request.topic is Topic.COUNT:
+            return told == str(len(about))
+        value = about[0].get(str(request.topic)) if about else ""
+        return told == ("none" if value is None else str(value).replace("_", " "))
     meaning = default_word_meanings().find(phrase.kind)
     anchor = phrase.where[0].anchor if phrase.where else None
     fitting = [

@@ -193,7 +193,7 @@ class Grounder:
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
         if isinstance(request, Meet | Follow | Guide) or _names_people(request):
-            self._note(index, Why.UNSAYABLE, "No planner knows people yet.")
+            self._note(index, Why.UNSAYABLE, "Nothing measures what is done with people.")
         elif isinstance(request, Tell):
             self._tell(request, index, path)
         elif isinstance(request, Move):

@@ -18,6 +18,7 @@ from planner.language.questions import asks
 from planner.memory.query import Believed, ask
 from planner.models.caller import Caller
 from planner.models.chat import ModelError
+from planner.planning.company import Company, names_people
 from planner.planning.expert.expert import DONE, Expert
 from planner.planning.expert.facts import Facts, Goal, Spot, Subgoal, read_goal
 from planner.planning.expert.search import Sought, usual_furniture_of
@@ -265,7 +266,9 @@ class Words:
 
     def __init__(self, task: Task, caller: Caller | None = None) -> None:
         """`caller`: of the model that reads what the rules do not; None = it is refused."""
-        self._caller = caller
+        self._caller, self._task = caller, task
+        # Of what is asked of people.
+        self._company: Company | None = None
         self._text, self._earlier = read_dialogue(task.instruction)
         self._expert = Expert(replace(task, instruction=self._text, goal=None))
         self._understood = None if task.meaning is None else Understood(task.meaning)
@@ -331,6 +334,8 @@ class Words:
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
         self._expert.observe(results)
+        if self._company is not None:
+            self._company.observe(results)
         for ended in results:
             if ended.call != self._last_walk:
                 continue
@@ -351,6 +356,11 @@ class Words:
             if is_told(found.goal) and (answer := _answered(self._text, context)) is not None:
                 return answer
             self._understood = found
+        if self._company is None and names_people(self._understood.goal):
+            task, goal = replace(self._task, instruction=self._text), self._understood.goal
+            self._company = Company(context, task, goal, lambda part: Words(part, self._caller))
+        if self._company is not None:
+            return await self._company.decide(context)
         if self._binder is None:
             self._binder = Binder(self._understood.goal)
         return await self._carry_out(context, exchanges, self._understood, self._binder)

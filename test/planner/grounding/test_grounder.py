@@ -56,7 +56,7 @@ def test_what_is_asked_of_people_is_refused_by_name(asked):
     found = Binder(goal(f"[{asked}]")).update(scene_with(complete=False))
     assert (found.questions, found.sought) == ((), ())
     assert [(part.why, part.text) for part in found.unbound] == [
-        (Why.UNSAYABLE, "No planner knows people yet.")
+        (Why.UNSAYABLE, "Nothing measures what is done with people.")
     ]
 
 

@@ -1,0 +1,356 @@
+"""Carries out what is asked of people, request by request: the part of planner `words` for them.
+
+Things are left to planner `words`, one request at a time; people are found, met, told, followed and
+led by the skills for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pydantic import JsonValue, ValidationError
+
+from planner.grounding.grounder import Binder
+from planner.grounding.records import request_words, words_of
+from planner.grounding.scene import scene_of_belief
+from planner.language.goal_form import (
+    Anchor,
+    Description,
+    Find,
+    Follow,
+    Goal,
+    Guide,
+    Meet,
+    Mention,
+    Move,
+    NounPhrase,
+    Place,
+    Request,
+    Tell,
+    phrases_of,
+    phrases_within,
+)
+from planner.language.lexicon import PERSON, Spot, Topic
+from planner.planning.expert.expert import DONE
+from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
+from planner.skills.persons import persons
+from planner.world.belief import Belief
+from planner.world.house import House
+from planner.world.person import read_description
+from planner.world.skill import SkillCall, SkillCode, SkillResult
+from planner.world.topics import InstructionCode
+
+_SELF = {
+    Topic.YOURSELF: "I am a household robot that understands words.",
+    Topic.JOKE: "Why did the robot cross the room? It was told to.",
+}
+# How far from a piece of furniture somebody is who is at it.
+_AT_M = 1.2
+_TRAITS = (Topic.NAME, Topic.POSTURE, Topic.GESTURE)
+
+
+class _FailedError(Exception):
+    """A request cannot be done, for the reason of its text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Things:
+    """A goal about things, which planner `words` carries out in between."""
+
+    goal: Goal
+
+
+_Step = SkillCall | _Things
+_Errand = Generator[_Step, SkillResult, str]
+
+
+def names_people(goal: Goal) -> bool:
+    """Whether a person is a part of what is asked for, beside the speaker who is told something."""
+    return any(map(_about_people, goal.requests))
+
+
+def _about_people(request: Request) -> bool:
+    inner = (part for phrase in phrases_of(request) for part in phrases_within(phrase))
+    with_them = isinstance(request, Meet | Follow | Guide)
+    return with_them or any(isinstance(p, Description) and p.kind == PERSON for p in inner)
+
+
+class Company:
+    """A planner for one goal, by one robot; `things` makes the planner of a goal about things."""
+
+    def __init__(
+        self, context: Context, task: Task, goal: Goal, things: Callable[[Task], Planner]
+    ) -> None:
+        self._context, self._task, self._goal, self._make = context, task, goal, things
+        self._waiting = list(goal.requests)
+        self._errand: _Errand | None = None
+        self._call: SkillCall | None = None
+        self._result: SkillResult | None = None
+        self._inner: Planner | None = None
+        self._is_told = False
+        self._handles: dict[NounPhrase, str] = {}
+        self._labelled: dict[str, str] = {}
+        self._done: list[str] = []
+        self._told: list[str] = []
+        self._failed: list[str] = []
+
+    @property
+    def name(self) -> str:
+        """The planner of which this is a part."""
+        return "words"
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Records how calls ended."""
+        if self._inner is not None:
+            self._inner.observe(results)
+        for ended in results:
+            if ended.call == self._call:
+                self._result = ended.result
+
+    async def decide(self, context: Context) -> Decision:
+        """The next call of the robot; the end with a report."""
+        self._context = context
+        robot = self._task.agents[0]
+        if robot not in context.idle:
+            return Decision()
+        while True:
+            if self._inner is not None:
+                inner = await self._inner.decide(replace(context, idle=(robot,)))
+                # What is judged is the whole.
+                decision = replace(inner, goal=self._whole())
+                if not decision.failure and decision.calls.get(robot) != DONE:
+                    return decision
+                self._inner, self._result = None, _ended(decision)
+            step = self._next()
+            if step is None:
+                return self._end(context)
+            if isinstance(step, SkillCall):
+                self._call, self._result = step, None
+                return Decision({robot: step}, str(step), goal=self._whole())
+            self._inner = self._make(
+                replace(self._task, agents=(robot,), meaning=step.goal, goal=None)
+            )
+
+    def _whole(self) -> Mapping[str, JsonValue] | None:
+        """What was understood, said once."""
+        told, self._is_told = self._is_told, True
+        return None if told else Binder(self._goal).understood
+
+    def _next(self) -> _Step | None:
+        """The next step of the errand under way, or of those that wait; None at the end."""
+        while True:
+            if self._errand is None:
+                if not self._waiting or self._failed:
+                    return None
+                self._errand, self._result = self._of(self._waiting[0]), None
+            try:
+                result, self._result = self._result, None
+                return next(self._errand) if result is None else self._errand.send(result)
+            except StopIteration as stop:
+                self._ended(stop.value or "", "")
+            except _FailedError as error:
+                self._ended("", str(error))
+
+    def _ended(self, told: str, failure: str) -> None:
+        words = request_words(self._waiting.pop(0))
+        self._errand = None
+        if failure:
+            self._failed.append(f"{words} ({failure})")
+        else:
+            self._done.append(words)
+        self._told += [told] if told else []
+
+    def _end(self, context: Context) -> Decision:
+        """The report; what comes after a failure is not done either."""
+        left = [*self._failed, *(request_words(request) for request in self._waiting)]
+        said = [f"done: {'; '.join(self._done)}"] if self._done else []
+        said += [f"not done: {'; '.join(left)}"] if left else []
+        text = ". ".join((*said, *self._told))
+        if left:
+            return Decision(failure=text, end=InstructionCode.GAVE_UP)
+        return Decision(dict.fromkeys(context.idle, DONE), text)
+
+    # One request each.
+
+    def _of(self, request: Request) -> _Errand:
+        if not _about_people(request) and not isinstance(request, Tell):
+            yield from self._things(request)
+        elif isinstance(request, Meet):
+            for phrase in request.things:
+                yield from self._do("Greet", (yield from self._find(phrase)))
+        elif isinstance(request, Find):
+            for phrase in request.things:
+                yield from self._find(phrase)
+        elif isinstance(request, Follow | Guide):
+            yield from self._along(request)
+        elif isinstance(request, Tell):
+            return (yield from self._tell(request))
+        elif isinstance(request, Move):
+            yield from self._hand_over(request)
+        else:
+            raise _FailedError("no skill does this with people")
+        return ""
+
+    def _find(self, phrase: NounPhrase | Anchor) -> Generator[_Step, SkillResult, str]:
+        """The handle of a person, who is looked for once."""
+        if isinstance(phrase, Mention) and phrase.label in self._labelled:
+            return self._labelled[phrase.label]
+        if not isinstance(phrase, Description) or phrase.kind != PERSON or phrase.count != 1:
+            raise _FailedError("one person must be described")
+        if any(place.anchor is Spot.ME for place in phrase.where):
+            raise _FailedError("nobody knows where the speaker is")
+        if phrase in self._handles:
+            return self._handles[phrase]
+        place = self._place(phrase.where)
+        if place is not None and place in self._layout.furniture_by_name:
+            handle = yield from self._find_at(phrase, place)
+        else:
+            result = yield from self._do("FindPerson", words_of(phrase))
+            handle = result.evidence.get("person", "")
+        self._handles[phrase] = handle
+        self._labelled[phrase.label or ""] = handle
+        return handle
+
+    def _find_at(self, phrase: Description, place: str) -> Generator[_Step, SkillResult, str]:
+        """The handle of a person at a piece of furniture, who is asked for the name if need be."""
+        yield from self._do("Navigate", place)
+        wanted, box = read_description(words_of(phrase)), self._layout.furniture_by_name[place].box
+        there = [n for n in persons(self._belief) if box.contains(n.position_m, margin_m=_AT_M)]
+        for node in there:
+            if node.person is None or not wanted.without_name.fits(node.person):
+                continue
+            name = node.person.name
+            if wanted.name and not name:
+                asked = yield from self._do("AskName", node.name)
+                name = asked.evidence.get("name", "")
+            if not wanted.name or name.lower() == wanted.name.lower():
+                return node.name
+        raise _FailedError(f"nobody like that is at {place}")
+
+    def _along(self, request: Follow | Guide) -> _Errand:
+        for phrase in request.things:
+            person = yield from self._find(phrase)
+            place = self._place(request.to)
+            verb = "Guide" if isinstance(request, Guide) else "Follow"
+            yield from self._do(verb, person, place)
+        return ""
+
+    def _hand_over(self, request: Move) -> _Errand:
+        """A thing is found and taken, then the person is found who gets it."""
+        if len(request.to) != 1 or len(request.things) != 1:
+            raise _FailedError("one thing for one person is expected")
+        thing = request.things[0]
+        held_before = self._held()
+        yield from self._things(Find(things=(thing,)))
+        name = self._bound(thing)
+        if name not in held_before:
+            yield from self._do("Navigate", name)
+            yield from self._do("Pick", name)
+        person = yield from self._find(request.to[0].anchor)
+        yield from self._do("HandOver", name, person)
+        return ""
+
+    def _tell(self, request: Tell) -> _Errand:
+        said = yield from self._what(request)
+        if request.to is Spot.ME:
+            return said
+        person = yield from self._find(request.to)
+        kind = f"count:{said}" if request.topic is Topic.COUNT else str(request.topic)
+        yield from self._do("Say", person, f"{kind}: {said}")
+        return ""
+
+    def _what(self, request: Tell) -> Generator[_Step, SkillResult, str]:
+        """What is told."""
+        if request.topic in _SELF:
+            return _SELF[request.topic]
+        if request.topic is Topic.COUNT:
+            return (yield from self._count(request.things[0]))
+        if request.topic not in _TRAITS:
+            raise _FailedError(f"nobody knows the {request.topic.replace('_', ' ')}")
+        person = yield from self._find(request.things[0])
+        if request.topic is Topic.NAME:
+            result = yield from self._do("AskName", person)
+            return result.evidence.get("name", "") or "The name was not told."
+        node = self._belief.find(person)
+        seen = None if node is None else node.person
+        if seen is None:
+            raise _FailedError(f"{person} is not known any more")
+        if request.topic is Topic.POSTURE:
+            return str(seen.posture)
+        return "none" if seen.gesture is None else seen.gesture.replace("_", " ")
+
+    def _count(self, phrase: NounPhrase) -> Generator[_Step, SkillResult, str]:
+        """How many people in a room, which is explored first, are as described."""
+        place = self._place(phrase.where) if isinstance(phrase, Description) else None
+        if place not in self._layout.rooms_by_name:
+            raise _FailedError("a room must be said")
+        yield from self._do("Explore", place)
+        wanted = read_description(words_of(phrase))
+        there = [n for n in persons(self._belief) if n.room == place and n.person is not None]
+        return str(sum(n.person is not None and wanted.fits(n.person) for n in there))
+
+    # What all of them do.
+
+    def _do(self, skill: str, *words: str | None) -> Generator[_Step, SkillResult, SkillResult]:
+        """A skill call that has to succeed."""
+        result = yield SkillCall(skill, words)
+        if result.code is not SkillCode.SUCCESS:
+            raise _FailedError(result.text)
+        return result
+
+    def _things(self, request: Request) -> _Errand:
+        try:
+            goal = Goal(steps=((request,),))
+        except ValidationError:
+            # A label of another request.
+            raise _FailedError("it is about what was named before") from None
+        result = yield _Things(goal)
+        if result.code is not SkillCode.SUCCESS:
+            raise _FailedError(result.text)
+        return ""
+
+    @property
+    def _belief(self) -> Belief:
+        return self._context.belief
+
+    @property
+    def _layout(self) -> House:
+        return self._context.layout
+
+    def _held(self) -> frozenset[str]:
+        robot = self._task.agents[0]
+        return frozenset(n.name for n in self._belief.nodes.values() if n.parent == robot)
+
+    def _bound(self, thing: NounPhrase) -> str:
+        """The first known thing that is meant."""
+        names = self._names(thing)
+        if not names:
+            raise _FailedError(f"not found: {words_of(thing)}")
+        return names[0]
+
+    def _place(self, places: Sequence[Place]) -> str | None:
+        """The room or furniture that places name; None if there are none."""
+        if not places:
+            return None
+        anchor = places[0].anchor
+        if not isinstance(anchor, Description):
+            raise _FailedError(f"not a place: {words_of(anchor)}")
+        names = self._names(anchor)
+        if not names:
+            raise _FailedError(f"there is no such place: {words_of(anchor)}")
+        return names[0]
+
+    def _names(self, phrase: NounPhrase) -> Sequence[str]:
+        """What a description is bound to by what is known."""
+        binder = Binder(Goal(steps=((Find(things=(phrase,)),),)), settle=True)
+        found = binder.update(scene_of_belief(self._belief, self._layout))
+        return list(found.bound.values())[-1] if found.bound else ()
+
+
+def _ended(decision: Decision) -> SkillResult:
+    """How a goal about things ended, as a result."""
+    text = decision.failure or decision.question
+    if text:
+        return SkillResult.failure(SkillCode.NEED_UNMET, text)
+    return SkillResult(SkillCode.SUCCESS, decision.thought)

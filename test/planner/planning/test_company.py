@@ -1,0 +1,108 @@
+"""Planner `words` with people, in one process and a memory that has only what the robot saw."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from planner.api import Run, run
+from planner.world.episode import Episode
+from planner.world.house import House
+from planner.world.house_checks import load_house
+from planner.world.topics import InstructionCode
+from sim_bridge.opening import Opened, bare_episode
+
+PEOPLE = (
+    {"name": "Kim", "clothes": ["red shirt"], "gesture": "waving", "room": "kitchen_0"},
+    {"name": "Robin", "clothes": ["blue coat"], "room": "living_room_0", "at": "tv_stand_0"},
+)
+
+
+@cache
+def house() -> House:
+    return load_house("heldout_0")
+
+
+def follow(text: str, *done: tuple[str, dict[str, list[str]]]) -> Run:
+    """What becomes of an instruction, judged by these predicates with arguments."""
+    people = [{**person, "answers": {"name": person["name"]}} for person in PEOPLE]
+    evaluation = {
+        "propositions": [{"function_name": name, "args": args} for name, args in done],
+        "constraints": [],
+    }
+    document = bare_episode(house(), 1).model_dump(mode="json") | {
+        "episode_id": "company",
+        "people": people,
+        "instruction": text,
+        "evaluation": evaluation if done else None,
+    }
+    return run(Opened(house(), Episode.model_validate(document), 1), planner="words")
+
+
+Done = tuple[str, dict[str, list[str]]]
+MET_KIM: Done = ("is_met", {"persons": ["person_0"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "done", "says"),
+    [
+        ("Greet Kim in the kitchen.", [MET_KIM], "done: meet Kim in the kitchen"),
+        (
+            "Greet the person at the tv stand.",
+            [("is_met", {"persons": ["person_1"]})],
+            "done: meet the person at the tv stand",
+        ),
+        (
+            "Say hello to a person in a red shirt in the kitchen and tell them a joke.",
+            [MET_KIM, ("is_told", {"persons": ["person_0"], "texts": ["joke"]})],
+            "done: meet",
+        ),
+        (
+            "Tell the name of the person at the tv stand to Kim in the kitchen.",
+            [("is_told", {"persons": ["person_0"], "texts": ["name: Robin"]})],
+            "done: tell Kim in the kitchen the name",
+        ),
+        (
+            "Take an apple from the kitchen and give it to the waving person in the kitchen.",
+            [("is_handed_over", {"objects": ["apple_0"], "persons": ["person_0"]})],
+            "done: bring",
+        ),
+    ],
+)
+def test_what_is_asked_of_people_is_done(text: str, done: list[Done], says: str) -> None:
+    """The judge knows what was done with whom; the memory has only what was seen and told."""
+    found = follow(text, *done)
+    assert found.verdict.success, found.result.outcome.text
+    assert found.result.outcome.text.startswith(says)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("Tell me the name of the person at the tv stand.", "Robin"),
+        ("Tell me the gesture of Kim in the kitchen.", "waving"),
+        ("Tell me how many people in the kitchen are wearing red shirts.", "1"),
+    ],
+)
+def test_what_is_asked_about_people_is_told_at_the_end(text: str, says: str) -> None:
+    assert follow(text).result.outcome.text.endswith(f". {says}")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Greet the sitting person in the kitchen, then bring me an apple.", "Nobody was found"),
+        ("Greet the person wearing a red shirt at the tv stand.", "nobody like that is at"),
+        ("Answer the question of Kim in the kitchen.", "nobody knows the answer"),
+        ("Follow me to the kitchen.", "nobody knows where the speaker is"),
+        ("Guide Kim in the kitchen to the desk.", "there is no such place: the desk"),
+    ],
+)
+def test_what_cannot_be_done_with_people_ends_with_the_reason(text: str, why: str) -> None:
+    """What would come after it is named as not done."""
+    outcome = follow(text).result.outcome
+    assert outcome.code is InstructionCode.GAVE_UP
+    assert outcome.text.startswith("not done: ")
+    assert why in outcome.text
+    assert ("bring a apple to you" in outcome.text) is ("then bring" in text)
