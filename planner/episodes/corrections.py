@@ -93,7 +93,7 @@ def draft_of(evaluation: Evaluation) -> Draft:
     if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
         raise PlannerError("whether something is open is not in PARTNR's format")
     if any(is_about_person(p.predicate) for p in evaluation.propositions):
-        raise PlannerError("what is done with persons is not in PARTNR's format")
+        raise PlannerError("corrections cannot say what is done with persons")
     everything = range(len(evaluation.propositions))
     return Draft(
         evaluation.propositions,
