@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from planner.parts.calls import SKILLS
 from planner.planning.expert.facts import Facts, Spot, planar_m
@@ -11,6 +11,7 @@ from planner.planning.expert.notes import Look, Notes
 from planner.planning.expert.search import Likelihood, Search, Sought, sought_words
 from planner.planning.planner import Context
 from planner.planning.walking import FAR_M, WalkMap
+from planner.world.belief import score_of
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation, floor_name
 
@@ -112,7 +113,7 @@ class Team:
             if not self._goes_on_freeing_hand(agent):
                 self._go_on_with_load(agent, work)
         self._share_out(work)
-        self._look_closer(work.closer, sought_words(work.missing, work.sought))
+        self._look_closer(work)
         if work.missing:
             self._search(work.missing, work.sought)
         for agent in list(self._idle):
@@ -325,9 +326,9 @@ class Team:
 
     # ---- looking for things -------------------------------------------------------------
 
-    def _look_closer(self, things: Sequence[str], words: str) -> None:
+    def _look_closer(self, work: Work) -> None:
         """Sends agents up to known things that may be what is missing, each to the nearest."""
-        left = [name for name in things if name not in self._approached()]
+        left = [name for name in work.closer if name not in self._approached()]
         for agent in list(self._idle):
             if not left:
                 return
@@ -343,6 +344,9 @@ class Team:
             if self._frees_hand_for(agent, call):
                 continue
             self.calls[agent] = call
+            maybe = self._context.belief.nodes[name].maybe
+            meant = [m for m in work.missing if score_of(maybe, m.rpartition("_")[0])]
+            words = sought_words(meant, work.sought)
             self.story.append(f"{agent}: see from near whether {name} is {words}: {call}")
 
     def _approached(self) -> set[str | None]:

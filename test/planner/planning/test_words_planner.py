@@ -50,13 +50,13 @@ def test_what_is_taken_for_something_else_is_brought_when_nothing_else_may_be_me
     things = {"plate_0": (ON, "table_1"), "plate_1": (ON, "table_1"), "tablet_0": (ON, "table_1")}
     world = toy_world(things=things)
     world.taken_for["plate_1"] = ("folder", (("plate", 0.9),))
-    outcome = follow(world, "Put two plates on the couch.")
-    assert outcome.done
+    outcome = follow(world, "Put two plates and a candle on the couch.")
     assert {name for name, spot in world.things.items() if spot == (ON, "couch_0")} == {
         "plate_0",
         "plate_1",
     }
     thoughts = "; ".join(decision.thought for decision in outcome.decisions)
+    assert "see from near whether plate_1 is 2 plates: " in thoughts
     assert "take plate_1 for 2 plates: most likely it is that" in thoughts
     world = toy_world(things=things)
     world.taken_for["plate_1"] = ("folder", (("book", 0.9),))
