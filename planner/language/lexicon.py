@@ -20,6 +20,7 @@ from planner.world.catalogue import (
     default_word_meanings,
     word_key,
 )
+from planner.world.person import Garment, Gesture, Posture
 from planner.world.shapes import Color, Material
 from planner.world.states import default_state_skills, default_states
 
@@ -27,14 +28,9 @@ from planner.world.states import default_state_skills, default_states
 
 # The kind of people, who are no class of the catalogue.
 PERSON = "person"
-POSTURES = ("standing", "sitting", "lying")
-GESTURES = (
-    "waving", "raising left arm", "raising right arm", "pointing left", "pointing right",
-)  # fmt: skip
-GARMENTS = (
-    "t-shirt", "shirt", "blouse", "sweater", "coat", "jacket", "dress", "skirt", "trousers",
-    "jeans",
-)  # fmt: skip
+POSTURES = tuple(posture.value for posture in Posture)
+GESTURES = tuple(gesture.value.replace("_", " ") for gesture in Gesture)
+GARMENTS = tuple(garment.value for garment in Garment)
 # Nouns that stand for no class: any object, any furniture, any room, the floor of a room.
 GENERIC_KINDS = frozenset({"thing", "furniture", "room", "floor"})
 # Not a state of the catalogue, but of whatever has a door, drawer or lid.
