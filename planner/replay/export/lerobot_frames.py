@@ -32,8 +32,12 @@ _ARGUMENTS: Mapping[Role, str] = {
     Role.RELATION: "relation",
     Role.CONSTRAINT: "constraint",
     Role.REFERENCE: "reference",
+    Role.PERSON: "person",
+    Role.DESTINATION: "destination",
     Role.TEXT: "text",
 }
+# What may be None.
+_OPTIONAL = (Role.CONSTRAINT, Role.REFERENCE, Role.DESTINATION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +163,7 @@ def tools() -> list[dict[str, object]]:
 def _tool(name: str, roles: Sequence[Role]) -> dict[str, object]:
     named = list(zip(_argument_names(roles), roles, strict=True))
     properties = {word: {"type": "string", "description": r.value} for word, r in named}
-    needed = [word for word, r in named if r not in (Role.CONSTRAINT, Role.REFERENCE)]
+    needed = [word for word, r in named if r not in _OPTIONAL]
     parameters = {"type": "object", "properties": properties, "required": needed}
     words = f"Skill {name}[{', '.join(role.value for role in roles)}]"
     function = {"name": name, "description": words, "parameters": parameters}

@@ -188,8 +188,8 @@ def test_what_breaks_its_promises_is_found(
 
 
 def test_a_record_that_no_call_fits_is_refused() -> None:
-    with pytest.raises(PlannerError, match="roles: expected none, one text, those of Place"):
-        SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT, Role.TEXT))
+    with pytest.raises(PlannerError, match="those of Place, or entities and then one text"):
+        SkillPart(summary="-", routine=_nothing, roles=(Role.TEXT, Role.OBJECT))
     with pytest.raises(PlannerError, match="refers to an argument that the call does not have"):
         SkillPart(summary="-", routine=_nothing, roles=(Role.OBJECT,), effects=(PutDown(),))
     SkillPart(

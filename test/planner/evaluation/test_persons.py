@@ -146,5 +146,5 @@ def test_a_bad_goal_is_refused_with_its_reason(document: dict[str, object], reas
 
 def test_persons_are_not_in_the_published_format() -> None:
     evaluation = read_evaluation(goal("is_met", persons=["person_0"]), "test")
-    with pytest.raises(PlannerError, match="not in PARTNR's format"):
+    with pytest.raises(PlannerError, match="corrections cannot say what is done with persons"):
         draft_of(evaluation)

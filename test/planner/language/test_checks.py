@@ -32,7 +32,7 @@ def test_a_word_without_a_trace_in_the_goal_is_named(text: str, words: str) -> N
 
 # Things that no robot here can do, as people ask for them beside what it can.
 UNDOABLE = [
-    "call Chris", "wake up the kids", "greet the guests", "pay the bills", "dress the kids",
+    "call Chris", "wake up the kids", "pay the bills", "dress the kids",
     "phone my boss", "email the bills", "help the kids", "change the sheets", "charge the phone",
     "cool the beer", "wait for grandma", "walk the dog", "sing a song", "cut the grass",
     "say hello to mom", "play some music", "stay with the kids", "light a candle", "dance",

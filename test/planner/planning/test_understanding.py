@@ -247,7 +247,7 @@ def test_what_an_unknown_word_is_like_is_asked_once(
 
 
 @pytest.mark.parametrize(
-    "text", ["Zorblax the cup.", "Take the cup to Jane.", "Put the cup away, then vacuum."]
+    "text", ["Zorblax the cup.", "Zorblax Jane.", "Put the cup away, then vacuum."]
 )
 def test_no_thing_is_asked_about_where_a_deed_or_a_name_is_unknown(text: str) -> None:
     assert isinstance(understand(text, ()), Ended)

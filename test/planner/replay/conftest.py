@@ -257,6 +257,7 @@ def info_message(house_json: str = "", episode_json: str = "", **changes):
         "rate": 1.0,
         "idle_time": "run",
         "version": "0.1.0",
+        "sensors_json": "",
     }
     return _new("planner_msgs/msg/WorldInfo", **{**fields, **changes})
 
