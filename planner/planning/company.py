@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from pydantic import JsonValue, ValidationError
 
@@ -44,6 +45,14 @@ from planner.world.topics import InstructionCode
 _SELF = {
     Topic.YOURSELF: "I am a household robot that understands words.",
     Topic.JOKE: "Why did the robot cross the room? It was told to.",
+}
+# What the clock of the robot's computer says, in the local time.
+_BY_THE_CLOCK = {
+    Topic.TIME: "It is %H:%M.",
+    Topic.DAY: "Today is %A, the %d of %B %Y.",
+    Topic.TOMORROW: "Tomorrow is %A, the %d of %B %Y.",
+    Topic.WEEKDAY: "Today is %A.",
+    Topic.DAY_OF_MONTH: "Today is the %d of %B.",
 }
 # How far from a piece of furniture somebody is who is at it.
 _AT_M = 1.2
@@ -264,6 +273,8 @@ class Company:
         """What is told."""
         if request.topic in _SELF:
             return _SELF[request.topic]
+        if request.topic in _BY_THE_CLOCK:
+            return _of_the_clock(request.topic, datetime.now().astimezone())
         if request.topic is Topic.COUNT:
             return (yield from self._count(request.things[0]))
         if request.topic not in _TRAITS:
@@ -354,3 +365,9 @@ def _ended(decision: Decision) -> SkillResult:
     if text:
         return SkillResult.failure(SkillCode.NEED_UNMET, text)
     return SkillResult(SkillCode.SUCCESS, decision.thought)
+
+
+def _of_the_clock(topic: Topic, now: datetime) -> str:
+    """What the clock says at a time; the names of days and months are English."""
+    day = now + timedelta(days=1) if topic is Topic.TOMORROW else now
+    return day.strftime(_BY_THE_CLOCK[topic])

@@ -186,6 +186,7 @@ def follow(attempt: Attempt, arguments: Arguments) -> Routine:
             yield from _go_near(attempt, last_m, phase)
         node = yield from _see(attempt, person, last_m)
         if node is None:
+            last_m = yield from _go_after(attempt, last_m, lost, phase)
             lost += 1
             continue
         lost, moved_m, last_m = 0, math.dist(node.position_m, last_m), node.position_m
@@ -348,6 +349,17 @@ def _go_near(attempt: Attempt, point_m: Vec3, phase: str) -> Motion:
         return (yield from attempt.walk(stand.point_m, phase, stand.yaw_rad))
     closer = Primitive(PrimitiveName.NAVIGATE, point_m, standoff_m=COMPANY_M[0])
     return (yield from attempt.do(closer, phase))
+
+
+def _go_after(
+    attempt: Attempt, last_m: Vec3, tries: int, phase: str
+) -> Generator[tuple[str, float], None, Vec3]:
+    """Walks to where a person was last seen, then through the doors near there; returns where."""
+    doors = ((*door.center_m[:2], last_m[2]) for door in attempt.scene.layout.doors)
+    ways = [last_m, *sorted(doors, key=lambda point: math.dist(point, last_m))]
+    point_m = ways[min(tries, len(ways) - 1)]
+    yield from attempt.walk(point_m, phase)
+    return point_m
 
 
 def _step_back(attempt: Attempt, point_m: Vec3, phase: str) -> Motion:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cache
 
 import pytest
 
 from planner.api import Run, run
+from planner.language.lexicon import Topic
+from planner.planning.company import _BY_THE_CLOCK, _of_the_clock
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -64,6 +67,11 @@ MET_KIM: Done = ("is_met", {"persons": ["person_0"]})
             "done: tell Kim in the kitchen the name",
         ),
         (
+            "Tell Kim in the kitchen what day it is tomorrow.",
+            [("is_told", {"persons": ["person_0"], "texts": ["tomorrow"]})],
+            "done: tell Kim in the kitchen",
+        ),
+        (
             "Take an apple from the kitchen and give it to the waving person in the kitchen.",
             [("is_handed_over", {"objects": ["apple_0"], "persons": ["person_0"]})],
             "done: bring",
@@ -75,6 +83,18 @@ def test_what_is_asked_of_people_is_done(text: str, done: list[Done], says: str)
     found = follow(text, *done)
     assert found.verdict.success, found.result.outcome.text
     assert found.result.outcome.text.startswith(says)
+
+
+def test_the_clock_tells_time_and_days() -> None:
+    now = datetime(2026, 12, 31, 9, 5, tzinfo=UTC)
+    told = {topic: _of_the_clock(topic, now) for topic in _BY_THE_CLOCK}
+    assert told == {
+        Topic.TIME: "It is 09:05.",
+        Topic.DAY: "Today is Thursday, the 31 of December 2026.",
+        Topic.TOMORROW: "Tomorrow is Friday, the 01 of January 2027.",
+        Topic.WEEKDAY: "Today is Thursday.",
+        Topic.DAY_OF_MONTH: "Today is the 31 of December.",
+    }
 
 
 @pytest.mark.parametrize(
