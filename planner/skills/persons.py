@@ -39,6 +39,8 @@ COMPANY_M, NEAR_M = (0.9, 1.3), 3.0
 _TRIES = 4
 # A person who has stood for so many looks is asked whether this is the place.
 _STILL_LOOKS, _MOVED_M = 3, 0.15
+# A camera that looks there already takes no time, and the memory has no newer picture yet.
+_PICTURE_S = 1.0
 
 _SAID = {
     Act.GREET: "Hello.",
@@ -178,9 +180,9 @@ def follow(attempt: Attempt, arguments: Arguments) -> Routine:
     asked = yield from _talk(attempt, person, Act.FOLLOW, place)
     if not asked.succeeded:
         return asked
-    still, lost, last_m = 0, 0, person.point_m
+    still, lost, unheard, last_m = 0, 0, 0, person.point_m
     phase = f"following {person.name}"
-    while lost <= _TRIES:
+    while max(lost, unheard) <= _TRIES:
         attempt.end_if_out_of_time()
         if _gap_m(attempt, last_m) > TALK_M:
             yield from _go_near(attempt, last_m, phase)
@@ -196,7 +198,8 @@ def follow(attempt: Attempt, arguments: Arguments) -> Routine:
         there = yield from _talk(attempt, _target(node), Act.ARRIVED)
         if there.succeeded and there.evidence.get(ANSWER) != NO:
             return _with_place(there, node)
-        # Perhaps the agent is in the way.
+        # Perhaps the agent is in the way, or nobody is there any more.
+        unheard += not there.succeeded
         yield from _step_back(attempt, last_m, phase)
         still = 0
     return attempt.failure(SkillCode.NOT_VISIBLE, f"{person.name} was lost on the way.")
@@ -377,7 +380,11 @@ def _see(
     for views in ((), AROUND_RAD):
         yield from attempt.do(Primitive(PrimitiveName.LOOK, point_m, views_rad=views), phase)
         node = _known(attempt, person)
-        if node is not None and node.stamp_s >= since_s:
+        if node is None:
+            continue
+        # Of what stands still before a still camera there is nothing new to remember.
+        is_still_there = not views and math.dist(node.position_m, point_m) <= _MOVED_M
+        if is_still_there or node.stamp_s >= since_s - _PICTURE_S:
             return node
     return None
 

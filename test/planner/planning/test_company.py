@@ -72,6 +72,11 @@ MET_KIM: Done = ("is_met", {"persons": ["person_0"]})
             "done: tell Kim in the kitchen",
         ),
         (
+            "Follow Kim in the kitchen to the bedroom.",
+            [("is_followed", {"persons": ["person_0"], "places": ["bedroom_0"]})],
+            "done: follow Kim",
+        ),
+        (
             "Take an apple from the kitchen and give it to the waving person in the kitchen.",
             [("is_handed_over", {"objects": ["apple_0"], "persons": ["person_0"]})],
             "done: bring",
