@@ -12,7 +12,7 @@ from chat_server import chat_server
 from planner.memory.memory import Memory
 from planner.memory.operations import CoordinateFrame
 from planner.memory.part import UpdaterModel, UpdaterRequest, load_updater
-from planner.memory.updater import Operation
+from planner.memory.updater import ClearSight, Operation
 from planner.memory.vlm import OperationsReply, VlmUpdater, operation_grammar
 from planner.models.caller import ModelCall
 from planner.models.chat import Role
@@ -99,8 +99,9 @@ def test_the_grammar_names_only_what_may_be_changed() -> None:
 
 def _updater(url: str, **more: Any) -> VlmUpdater:
     made = load_updater(UpdaterRequest("vlm", UpdaterModel("tiny", url), **more))(HOUSE)
-    assert isinstance(made, VlmUpdater)
-    return made
+    assert isinstance(made, ClearSight)
+    assert isinstance(made._updater, VlmUpdater)
+    return made._updater
 
 
 def _observation() -> Observation:
