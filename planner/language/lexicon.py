@@ -20,7 +20,8 @@ from planner.world.catalogue import (
     default_word_meanings,
     word_key,
 )
-from planner.world.person import Garment, Gesture, Posture
+from planner.world.person import Garment as GarmentKind
+from planner.world.person import Gesture, Posture
 from planner.world.shapes import Color, Material
 from planner.world.states import default_state_skills, default_states
 
@@ -30,7 +31,7 @@ from planner.world.states import default_state_skills, default_states
 PERSON = "person"
 POSTURES = tuple(posture.value for posture in Posture)
 GESTURES = tuple(gesture.value.replace("_", " ") for gesture in Gesture)
-GARMENTS = tuple(garment.value for garment in Garment)
+GARMENTS = tuple(garment.value for garment in GarmentKind)
 # Nouns that stand for no class: any object, any furniture, any room, the floor of a room.
 GENERIC_KINDS = frozenset({"thing", "furniture", "room", "floor"})
 # Not a state of the catalogue, but of whatever has a door, drawer or lid.
