@@ -248,8 +248,7 @@ def hand_over(attempt: Attempt, arguments: Arguments) -> Routine:
     if gone is not None:
         return gone
     hand = attempt.hand_for(thing.name)
-    node = _known(attempt, person)
-    point_m = person.point_m if node is None else node.position_m
+    point_m = _newest_m(attempt, person)
     attempt.scene.speak("Here you are.")
     gate_m = attempt.scene.options.grounding_gate_m
     primitive = Primitive(PrimitiveName.HAND_OVER, point_m, tolerance_m=gate_m, hand=hand)
@@ -270,8 +269,7 @@ def take_from(attempt: Attempt, arguments: Arguments) -> Routine:
     gone = yield from _approach(attempt, person)
     if gone is not None:
         return gone
-    node = _known(attempt, person)
-    point_m = person.point_m if node is None else node.position_m
+    point_m = _newest_m(attempt, person)
     hand = attempt.hand_for("")
     attempt.scene.speak("May I take that?")
     gate_m = attempt.scene.options.grounding_gate_m
@@ -293,8 +291,7 @@ def _talk(attempt: Attempt, person: Target, act: Act, rest: str = "") -> Routine
     gone = yield from _approach(attempt, person)
     if gone is not None:
         return gone
-    node = _known(attempt, person)
-    point_m = person.point_m if node is None else node.position_m
+    point_m = _newest_m(attempt, person)
     said = re.sub(r"^\w+(?::\w+)?: ", "", rest) if act is Act.TELL else _SAID[act]
     said = said.format(rest=rest) if act is Act.ASK else said
     attempt.scene.speak(said)
@@ -391,6 +388,12 @@ def _see(
 
 def _known(attempt: Attempt, person: Target) -> BeliefNode | None:
     return attempt.belief.find(person.name)
+
+
+def _newest_m(attempt: Attempt, person: Target) -> Vec3:
+    """Where a person was seen last."""
+    node = _known(attempt, person)
+    return person.point_m if node is None else node.position_m
 
 
 def _gap_m(attempt: Attempt, point_m: Vec3) -> float:
