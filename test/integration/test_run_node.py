@@ -72,3 +72,48 @@ def test_a_defect_of_an_essential_callback_ends_the_node_with_its_traceback() ->
 def test_an_essential_callback_that_gives_up_ends_the_node_in_one_line() -> None:
     ended = run(stopped=False, work=GIVES_UP, timer=ESSENTIAL)
     assert (ended.returncode, ended.stderr) == (1, "error: nobody is there\n")
+
+
+ALLOCATES = """
+import ctypes, threading
+from rclpy.node import Node
+from planner.ros import lifecycle
+
+def heaps():
+    libc = ctypes.CDLL(None)
+    libc.open_memstream.restype = ctypes.c_void_p
+    text, size = ctypes.c_char_p(), ctypes.c_size_t()
+    stream = ctypes.c_void_p(libc.open_memstream(ctypes.byref(text), ctypes.byref(size)))
+    libc.malloc_info(0, stream)
+    libc.fclose(stream)
+    return text.value.count(b"<heap nr=")
+
+def fill(barrier):
+    libc = ctypes.CDLL(None)
+    libc.malloc.restype = ctypes.c_void_p
+    kept = [libc.malloc(ctypes.c_size_t(1000)) for _ in range(100)]
+    barrier.wait()
+
+class Busy(Node):
+    def __init__(self):
+        super().__init__("busy")
+        barrier = threading.Barrier(9)
+        threads = [threading.Thread(target=fill, args=(barrier,)) for _ in range(8)]
+        for each in threads:
+            each.start()
+        barrier.wait()
+        print(heaps() - BEFORE)
+        raise SystemExit
+
+# Libraries have made some as they were loaded.
+BEFORE = heaps()
+lifecycle.run_node(Busy, ["busy"])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the heaps are glibc's")
+def test_threads_of_a_node_make_no_heaps_of_their_own() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", ALLOCATES], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ran.stdout.strip() == "0", ran.stderr
