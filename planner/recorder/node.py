@@ -577,10 +577,11 @@ class RoundsExecutor(GuardedExecutor):
 
 def main() -> int:
     """Runs the node until it is asked to stop."""
-    keep_freed_memory()
     nodes: list[RecorderNode] = []
 
     def make() -> RecorderNode:
+        # Here, as a node's process begins by settling for less.
+        keep_freed_memory()
         nodes.append(RecorderNode())
         return nodes[0]
 

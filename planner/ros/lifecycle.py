@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -40,6 +38,7 @@ from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, supervisor_is_silent
 from planner.world import topics
 from planner.world.errors import PlannerError
+from planner.world.process_resources import settle_memory
 
 # A managed (lifecycle) node that brings itself up (docs/architecture.md, "States of nodes").
 
@@ -297,7 +296,7 @@ def run_node(
             errors are reported in one line. Any other exception is a defect and is passed on.
     """
     sys.unraisablehook = _report_unraisable
-    _share_heap()
+    settle_memory()
     try:
         confine(os.environ, large_messages=large_messages)
     except PlannerError as error:
@@ -338,22 +337,6 @@ def run_node(
             node.destroy_node()
         rclpy.try_shutdown()
     return EXIT_OK
-
-
-_M_ARENA_MAX = -8  # of mallopt(3)
-
-
-def _share_heap() -> None:
-    """Lets the threads of this process share its heaps, as `MALLOC_ARENA_MAX=2` does.
-
-    By default glibc gives nearly each of the middleware's twenty threads a heap of its own, and
-    what the others free in between is not returned: a process that runs for hours grows by holes.
-    A fork has read the environment before; so this is asked of the library. Other C libraries have
-    no such heaps.
-    """
-    if "MALLOC_ARENA_MAX" not in os.environ:
-        with contextlib.suppress(AttributeError, OSError):
-            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
 
 
 def _report_unraisable(report: sys.UnraisableHookArgs) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import os
 from collections.abc import Callable
 from functools import cache, wraps
 from typing import ParamSpec, TypeVar
@@ -32,9 +34,26 @@ def single_blas_thread(function: Callable[P, R]) -> Callable[P, R]:
 
 # Freed memory of processes that handle megabytes at a time: kept for the next use, or returned.
 
-# <malloc.h> of glibc.
-_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
+# <malloc.h> of glibc; other C libraries have no `mallopt`, and nothing to set.
+_M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD, _M_ARENA_MAX = -1, -3, -8
 _KEPT_BYTES = 32 << 20
+# Pictures are smaller.
+_LARGE_BYTES = 1 << 20
+
+
+def settle_memory() -> None:
+    """Keeps a process that runs for hours from growing by holes between used blocks.
+
+    Its threads share the heaps that there are, as `MALLOC_ARENA_MAX=2` does: by default nearly each
+    of the middleware's twenty threads gets one of its own. And what is large, as when a world is
+    loaded, is always mapped and returned: by default the first large block that is freed takes the
+    next ones into the heap, where small ones settle between them. A fork has read the environment
+    before, so this is asked of the library; `MALLOC_ARENA_MAX` in it takes precedence.
+    """
+    if "MALLOC_ARENA_MAX" not in os.environ:
+        _mallopt(_M_ARENA_MAX, 2)
+        _mallopt(_M_MMAP_THRESHOLD, _LARGE_BYTES)
+        _mallopt(_M_TRIM_THRESHOLD, 2 * _LARGE_BYTES)
 
 
 def keep_freed_memory() -> None:
@@ -43,10 +62,13 @@ def keep_freed_memory() -> None:
     By default it returns blocks of that size to the system, which zeroes them for the next use: a
         third of the work of recording pictures or decompressing states.
     """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
-        mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
+    _mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+
+
+def _mallopt(what: int, value: int) -> None:
+    with contextlib.suppress(AttributeError):
+        ctypes.CDLL(None).mallopt(what, value)
 
 
 def return_freed_memory() -> None:
