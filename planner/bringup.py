@@ -14,8 +14,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from planner.bringup_arguments import Arguments
+from planner.bringup_arguments import ArgumentError, Arguments
 from planner.planning.part import PLANNERS
+from planner.world.errors import did_you_mean
 from planner.world.topics import (
     EVALUATION,
     INSTRUCT_STATUS,
@@ -78,8 +79,12 @@ _FIRST_TOPICS = {
 
 
 def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
-    """Return the nodes that these arguments ask for, in the order in which they start."""
-    return (
+    """Return the nodes that these arguments ask for, in the order in which they start.
+
+    Raises:
+        ArgumentError: if `nodes` names one that they do not ask for.
+    """
+    listed = (
         # First, so that it receives everything the others publish. It records topics by their full
         # names, so they are not remapped.
         *(_shared(args, spec) for spec in _recorder(args)),
@@ -98,6 +103,12 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
             )
         ),
     )
+    names = [spec.executable for spec in listed]
+    for name in args.nodes:
+        if name not in names:
+            words = f"{name!r} is none of those that the other arguments ask for: "
+            raise ArgumentError("nodes", f"{words}{', '.join(names)}{did_you_mean(name, names)}")
+    return tuple(spec for spec in listed if not args.nodes or spec.executable in args.nodes)
 
 
 def _in_order(specs: Iterable[NodeSpec]) -> Iterator[NodeSpec]:

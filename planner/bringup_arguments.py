@@ -159,6 +159,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("console_prices", "", "file of what models cost, for that page; empty = none"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
+    Argument("nodes", "", "which of the nodes this machine starts, separated by commas; empty = all"),
     Argument("params_file", "", "ROS parameter file for every node; overrides the arguments"),
     Argument("namespace", "", "ROS namespace of the whole stack; empty = none"),
     Argument(
@@ -219,6 +220,7 @@ class Arguments:
     console_prices: str = ""
     paced: bool = True
     pace: float = 1.0
+    nodes: tuple[str, ...] = ()
     params_file: str = ""
     namespace: str = "/"
     log_level: str = "info"
@@ -316,6 +318,7 @@ class Arguments:
             console_prices=text["console_prices"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], minimum=0.1, maximum=10.0),
+            nodes=tuple(filter(None, (each.strip() for each in text["nodes"].split(",")))),
             params_file=_checked("params_file", checked_params_file, text["params_file"]),
             namespace=_checked("namespace", full_namespace, text["namespace"]),
             log_level=text["log_level"],

@@ -207,6 +207,25 @@ def test_what_a_real_robot_believes_is_judged_once_a_task_is_named() -> None:
     assert (judge.parameters["world"], judge.parameters["episode"]) == ("perceived", "e1")
 
 
+def test_a_machine_starts_its_own_share_of_the_nodes() -> None:
+    given = {"planner": "expert", "house": "cottage", "record": "out"}
+    robot = node_list(Arguments.from_text({**given, "nodes": "bridge, recorder,skill_executor"}))
+    desk = node_list(Arguments.from_text({**given, "nodes": "memory,evaluator,task_planner"}))
+    whole = node_list(Arguments.from_text(given))
+    assert [spec.name for spec in robot] == ["recorder", "bridge", "skill_executor"]
+    assert {spec.name: spec for spec in (*robot, *desk)} == {spec.name: spec for spec in whole}
+
+
+def test_a_share_that_the_other_arguments_do_not_ask_for_is_refused() -> None:
+    with pytest.raises(
+        ArgumentError, match="'memry' is none of .* did you mean 'memory'"
+    ) as refused:
+        node_list(Arguments.from_text({"planner": "expert", "nodes": "bridge,memry"}))
+    assert refused.value.name == "nodes"
+    with pytest.raises(ArgumentError, match="'recorder' is none of"):
+        node_list(Arguments.from_text({"planner": "expert", "nodes": "recorder"}))
+
+
 def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
     given = {"record": "out", "narrate": "true", "episode": "e1"}
     nodes = {node.name: node for node in node_list(Arguments.from_text(given))}
