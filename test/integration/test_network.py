@@ -8,11 +8,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import ExitStack
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import pytest
 from bridge_harness import Bridge, Client, bridge, write_world
@@ -36,10 +37,22 @@ class Elsewhere:
 
     name: str
     our_address: str
+    their_address: str
+    our_interface: str
+
+    @property
+    def inside(self) -> tuple[str, ...]:
+        """What a command begins with that runs there."""
+        return ("ip", "netns", "exec", self.name)
+
+    def sent_bytes(self) -> int:
+        """How much came from there."""
+        counts = Path("/sys/class/net") / self.our_interface / "statistics"
+        return int((counts / "rx_bytes").read_text())
 
     def run(self, *words: str, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["ip", "netns", "exec", self.name, *words],
+            [*self.inside, *words],
             env=environment,
             capture_output=True,
             text=True,
@@ -74,7 +87,7 @@ def elsewhere() -> Iterator[Elsewhere]:
             ("link", "set", "lo", "up"),
         ):
             ip("-n", name, *words)
-        yield Elsewhere(name, f"{base}.1")
+        yield Elsewhere(name, f"{base}.1", f"{base}.2", ours)
     finally:
         # With the namespace goes its interface, and with that the other end.
         subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
@@ -134,6 +147,80 @@ def operated(elsewhere: Elsewhere, settings: dict[str, str], *commands: str) -> 
     words = ("-m", "planner.cli", "operate", "agent_0", *commands)
     done = elsewhere.run(sys.executable, *words, environment=environment)
     return [line.partition(": ")[2] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("meeting", ["static peers", "discovery server"])
+def test_a_task_is_done_by_nodes_of_two_machines(
+    elsewhere: Elsewhere, tmp_path: Path, meeting: str
+) -> None:
+    """The robot's sees, remembers and acts; this one plans and judges (docs/fleet.md)."""
+    opened = {"PLANNER_NETWORK": "open", TOKEN: "a secret of the house", RANGE: "SUBNET"}
+    near = {
+        **ros_environment({**os.environ, **opened}),
+        "ROS_STATIC_PEERS": elsewhere.their_address,
+    }
+    far = {**near, "ROS_STATIC_PEERS": elsewhere.our_address}
+    server: list[str] = []
+    if meeting == "discovery server":
+        # What `fastdds discovery` of a ROS distribution runs.
+        server = [str(Path(sys.prefix) / "bin/fast-discovery-server"), "42", "-i", "0"]
+        server += ["-l", elsewhere.our_address, "-p", "11811"]
+        near |= {RANGE: "SYSTEM_DEFAULT", "ROS_SUPER_CLIENT": "TRUE"}
+        del near["ROS_STATIC_PEERS"]
+        far = near = {**near, "ROS_DISCOVERY_SERVER": f"{elsewhere.our_address}:11811"}
+    up = (sys.executable, "-m", "planner.cli", "up", "episode:=night_light_0", "planner:=expert")
+    with ExitStack() as stack:
+        for name, words, environment in (
+            ("server", server, near),
+            ("robot", (*elsewhere.inside, *up, "nodes:=bridge,memory,skill_executor"), far),
+            ("desk", (*up, "nodes:=evaluator,task_planner"), near),
+        ):
+            if words:
+                log = stack.enter_context((tmp_path / name).open("w+"))
+                stack.enter_context(interrupted(words, environment, log))
+        sent = elsewhere.sent_bytes()
+        began_s = time.monotonic()
+        instruct = (
+            "-m",
+            "planner.cli",
+            "instruct",
+            "--agents",
+            "agent_0,agent_1",
+            "--wait",
+            "120",
+            "",
+        )
+        done = subprocess.run(
+            [sys.executable, *instruct], env=near, capture_output=True, text=True, check=False
+        )
+        rate = (elsewhere.sent_bytes() - sent) / (time.monotonic() - began_s) / 1000
+        print(f"{meeting}: {rate:.0f} kB/s from the robot's machine")
+        said = "".join(
+            (tmp_path / name).read_text()
+            for name in ("server", "robot", "desk")
+            if (tmp_path / name).exists()
+        )
+    assert done.returncode == 0, f"{done.stdout}{done.stderr}{said}"
+    assert "verdict: success" in done.stdout
+    # Pictures stay where they are made: one camera alone is 4 MB/s.
+    assert rate < 1000.0
+
+
+@contextmanager
+def interrupted(
+    words: Sequence[str], environment: dict[str, str], log: TextIO
+) -> Iterator[subprocess.Popen[str]]:
+    """A command, which gets Ctrl-C in the end."""
+    process = subprocess.Popen(words, env=environment, stdout=log, stderr=log, text=True)
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGINT)
+        try:
+            process.wait(60.0)
+        except subprocess.TimeoutExpired:
+            process.kill()
 
 
 def test_an_open_network_without_token_or_keys_is_one_error(world: Path) -> None:
