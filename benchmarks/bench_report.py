@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -246,8 +246,17 @@ def streams(first: WorldState) -> Iterator[Stream]:
         yield Stream("/skills/results", "planner_msgs/msg/SkillReport", 0.1, result(agent))
 
 
-def make_bag(folder: Path, messages: int) -> tuple[int, float]:
-    """Writes the bag; returns how many messages it has, and megabytes."""
+def make_bag(
+    folder: Path, messages: int, more: Sequence[Stream] = (), hours: float = 1.0
+) -> tuple[int, float]:
+    """Writes the bag; returns how many messages it has, and megabytes.
+
+    Args:
+        folder: of the bag.
+        messages: how many, by the rates of all topics together.
+        more: further topics.
+        hours: how long it lasts.
+    """
     episode, house = load_episode(EPISODE)
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
     backend.reset(house, episode, 0)
@@ -255,17 +264,18 @@ def make_bag(folder: Path, messages: int) -> tuple[int, float]:
     assert first is not None
     assert any(e.kind is EntityKind.AGENT for e in first.entities.values())
     writer = BagWriter(folder)
-    found = list(streams(first))
+    found = [*streams(first), *more]
+    lasts_s = hours * HOUR_S
     topics: dict[str, int] = {}
     for s in found:
         if s.topic not in topics:
             topics[s.topic] = writer.add_topic(Topic(s.topic, s.kind, definition(s.kind), ""))
-    # All rates together, so that the bag lasts an hour whatever its size.
-    share = messages / sum(s.hz * HOUR_S for s in found)
+    # All rates together, so that the bag lasts so long whatever its size.
+    share = messages / sum(s.hz * lasts_s for s in found)
     rows = [
         (k / (s.hz * share), n)
         for n, s in enumerate(found)
-        for k in range(int(s.hz * share * HOUR_S))
+        for k in range(int(s.hz * share * lasts_s))
     ]
     rows.sort()
     for t_s, number in rows:
