@@ -14,7 +14,7 @@ unexport PYTHONPATH PYTHONHOME AMENT_PREFIX_PATH CMAKE_PREFIX_PATH COLCON_PREFIX
 # Containers often disable bytecode caches: each node and test worker would compile all its imports.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-core test-lerobot test-rerun mutants demo demo-spot smollm spot test-spot bad-day bench docs clean
+.PHONY: help setup environment robot-interfaces test lint test-fast test-integration test-slow slow-properties slow-integration nightly test-vllm test-core test-lerobot test-rerun mutants demo demo-spot smollm spot test-spot bad-day bench bench-speed docs clean
 help: ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
@@ -73,12 +73,13 @@ slow-integration: robot-interfaces
 mutants: setup ## changes in what decides verdicts and safety that no test notices: make mutants MODULE=guard
 	@$(TIMED) mutants $(BESIDE) $(BIN)/python scripts/mutants.py $(MODULE) --survivors $(ARGS)
 
-nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases; all mutants (hours)
+nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases; speed; all mutants (hours)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
 	  --base-paths msgs shims --build-base .ws/whole/build --install-base .ws/whole \
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
+	@$(MAKE) --no-print-directory bench-speed ARGS=
 	@$(MAKE) --no-print-directory mutants ARGS=
 
 test-vllm: setup ## opt-in: the model client against a real vLLM on this CPU (3 GB, minutes)
@@ -131,6 +132,9 @@ bad-day: setup ## runs under seeded faults, with checks: make bad-day RUNS=1000 
 
 bench: setup ## run all of benchmarks/ on this machine
 	@for file in benchmarks/bench_*.py; do $(TIMED) "$$file" $(BIN)/python "$$file" $(ARGS); done
+
+bench-speed: setup ## what things cost, beside the committed values: 1 if one is 20 % worse
+	@$(TIMED) speed $(BIN)/planner bench speed $(ARGS)
 
 docs: setup ## the documentation as a site in site/; a warning is an error
 	@$(TIMED) 'site' scripts/docs.sh

@@ -291,6 +291,14 @@ def cpu_s() -> float:
     return used.ru_utime + used.ru_stime
 
 
+def reported_s(bag: Path, out: Path) -> tuple[float, float]:
+    """Wall and CPU time of the command."""
+    begun_s, begun_cpu_s = time.perf_counter(), cpu_s()
+    words = [sys.executable, "-m", "planner.cli", "report", str(bag), "-o", str(out)]
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - begun_s, cpu_s() - begun_cpu_s
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--messages", type=int, default=1_000_000)
@@ -305,22 +313,8 @@ def main() -> None:
         else:
             count, size_mb = make_bag(bag, arguments.messages)
             what = f"{count:,} messages in an hour, {size_mb:.0f} MB"
-        times, busy = [], []
-        for _ in range(3):
-            begun_s, begun_cpu_s = time.perf_counter(), cpu_s()
-            words = [
-                sys.executable,
-                "-m",
-                "planner.cli",
-                "report",
-                str(bag),
-                "-o",
-                str(folder / "report"),
-            ]
-            subprocess.run(words, check=True, stdout=subprocess.DEVNULL)
-            times.append(time.perf_counter() - begun_s)
-            busy.append(cpu_s() - begun_cpu_s)
         page = folder / "report"
+        times, busy = zip(*(reported_s(bag, page) for _ in range(3)), strict=True)
         sizes = {path.name: path.stat().st_size / 1e6 for path in page.iterdir() if path.is_file()}
         print_table(
             f"planner report, {what}",

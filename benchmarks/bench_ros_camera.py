@@ -22,6 +22,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ from sim_bridge.pacing import TICKS_PER_S
 
 DOMAIN = "85"
 EPISODE = "night_light_0"
-WARM_UP_S = 5.0
+STARTS_WITHIN_S, WARM_UP_S = 120.0, 5.0
 AHEAD_M, ASIDE_M, SWAY_RAD = 1.2, 0.2, 0.02
 NOTES = open(os.environ.get("BENCH_NOTES", os.devnull), "a", buffering=1)  # noqa: PTH123, SIM115
 RATE_HZ = float(os.environ.get("BENCH_RATE", "10"))
@@ -138,6 +139,19 @@ def serve_memory() -> int:
     return memory_node.main()
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """How many exposures were drawn, and of those told, by stamp in ms, the times of each stage.
+
+    `walls` and `heard` are of one clock, `cpus` each thread's own; all in ns.
+    """
+
+    drawn: int
+    walls: dict[int, dict[str, int]]
+    cpus: dict[int, dict[str, int]]
+    heard: dict[int, int]
+
+
 class Listener(Node):
     """Records when the memory's updates arrive."""
 
@@ -152,7 +166,7 @@ class Listener(Node):
         self.heard.setdefault(stamp_ms, time.monotonic_ns())
 
 
-def measure(seconds: float, rate_hz: float) -> None:
+def measure(seconds: float, rate_hz: float) -> Heard:
     with tempfile.TemporaryDirectory() as folder:
         notes = Path(folder) / "notes"
         environment = ros_environment(os.environ) | {
@@ -169,6 +183,9 @@ def measure(seconds: float, rate_hz: float) -> None:
         try:
             rclpy.init()
             listener = Listener()
+            deadline = time.monotonic() + STARTS_WITHIN_S
+            while not listener.heard and time.monotonic() < deadline:
+                spin(listener, 0.5)
             spin(listener, WARM_UP_S)
             began = time.monotonic_ns()
             spin(listener, seconds)
@@ -180,8 +197,8 @@ def measure(seconds: float, rate_hz: float) -> None:
             for process in processes:
                 process.wait(30)
         lines = [line.split() for line in notes.read_text().splitlines()]
-    report(lines, listener.heard, began, ended)
     rclpy.try_shutdown()
+    return sorted_out(lines, listener.heard, began, ended)
 
 
 def spin(node: Node, seconds: float) -> None:
@@ -190,7 +207,7 @@ def spin(node: Node, seconds: float) -> None:
         rclpy.spin_once(node, timeout_sec=0.05)
 
 
-def report(lines: list[list[str]], heard: dict[int, int], began: int, ended: int) -> None:
+def sorted_out(lines: list[list[str]], heard: dict[int, int], began: int, ended: int) -> Heard:
     walls: dict[int, dict[str, int]] = defaultdict(dict)
     cpus: dict[int, dict[str, int]] = defaultdict(dict)
     for what, stamp_ms, wall, own in lines:
@@ -201,6 +218,20 @@ def report(lines: list[list[str]], heard: dict[int, int], began: int, ended: int
     whole = {s: t for s, t in drawn.items() if "told" in t and s in heard}
     if not whole:
         raise RuntimeError("the memory told of no exposure")
+    return Heard(len(drawn), whole, {stamp_ms: cpus[stamp_ms] for stamp_ms in whole}, heard)
+
+
+def spent_s(seconds: float, rate_hz: float) -> list[float]:
+    """Processor seconds of each exposure that was told: drawn, read, learned, stored and told."""
+    stages = (("draw", "drawn"), ("arrived", "learn"), ("learn", "learned"), ("learned", "told"))
+    return [
+        sum(cpu[last] - cpu[first] for first, last in stages) / 1e9
+        for cpu in measure(seconds, rate_hz).cpus.values()
+    ]
+
+
+def report(found: Heard) -> None:
+    whole, heard = found.walls, found.heard
 
     def row(name: str, values: list[float], wanted: str = "") -> tuple[str, str, str]:
         p50, p99, most = np.percentile(np.array(values) / 1e6, (50, 99, 100))
@@ -210,10 +241,10 @@ def report(lines: list[list[str]], heard: dict[int, int], began: int, ended: int
         return row(name, [t[last] - t[first] for t in whole.values()])
 
     def spent(name: str, first: str, last: str) -> tuple[str, str, str]:
-        return row(name, [cpus[s][last] - cpus[s][first] for s in whole])
+        return row(name, [cpu[last] - cpu[first] for cpu in found.cpus.values()])
 
     rows = [
-        ("exposures, told as changes", f"{len(drawn)}, {len(whole)}", "all"),
+        ("exposures, told as changes", f"{found.drawn}, {len(whole)}", "all"),
         row(
             "stamp to update in a third process",
             [heard[s] - t["tick"] for s, t in whole.items()],
@@ -247,7 +278,7 @@ def main() -> int:
     parser.add_argument("--rate", type=float, default=10.0, help="exposures a second")
     options = parser.parse_args()
     os.environ.update(ROS_DOMAIN_ID=DOMAIN, ROS_AUTOMATIC_DISCOVERY_RANGE="LOCALHOST")
-    measure(options.seconds, options.rate)
+    report(measure(options.seconds, options.rate))
     return 0
 
 

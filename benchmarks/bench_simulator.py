@@ -44,7 +44,7 @@ def episode_of(house: House) -> Episode:
 
 
 def frames_per_s(backend: EmbeddedBackend) -> float:
-    """RGB, depth and instances of a camera that turns in every frame."""
+    """RGB, depth and instances of a camera that turns in every frame, by processor time."""
     count = 100
     pans = tuple((math.remainder(i * 0.1, math.tau), 0.4) for i in range(count))
     backend.start("agent_0", Primitive(PrimitiveName.LOOK, views_rad=pans, timeout_s=600))
@@ -52,9 +52,9 @@ def frames_per_s(backend: EmbeddedBackend) -> float:
     spent = 0.0
     for _ in range(count):
         backend.step(0.3)
-        begin = time.perf_counter()
+        begin = time.process_time()
         backend.observe("agent_0")
-        spent += time.perf_counter() - begin
+        spent += time.process_time() - begin
     backend.stop("agent_0")
     return count / spent
 

@@ -222,6 +222,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench memory heldout_0 --updater learned --json scores.json --curves scores.png": (
         "test/planner/bench/test_memory_commands.py::test_memories_are_scored"
     ),
+    "planner bench speed": "test/planner/bench/test_speed.py::test_a_row_for_real",
+    "planner bench speed --only frames --only judge_step": (
+        "test/planner/bench/test_speed.py::test_rows_are_chosen"
+    ),
     "planner bench train --planner expert --out RUN": (
         "test/planner/bench/runs/test_commands.py::test_a_suite_runs_once"
     ),

@@ -26,6 +26,7 @@ SUBCOMMANDS: Mapping[str, CommandPart] = {
     "table": _of("planner.bench.runs.table_cli", "a paper's tables, or all planners in one"),
     "curves": _of("planner.bench.runs.success_curves", "success by roll-outs, as a picture"),
     "memory": _of("planner.bench.bench_cli", "scores of memory updaters"),
+    "speed": _of("planner.bench.speed", "what things cost, beside the committed values"),
 }
 
 
