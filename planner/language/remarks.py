@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from planner.language import (
@@ -145,19 +145,17 @@ def vocabulary() -> frozenset[str]:
 def function_words() -> frozenset[str]:
     """The words of the tables of the rules, without the catalogue's."""
     found = set(_OTHER_WORDS)
-    for module in _RULES:
-        for value in vars(module).values():
-            found |= set(_words_in(value))
+    # Modules share tables, and a million phrases of theirs have a few thousand words.
+    tables = {id(value): value for rules in _RULES for value in vars(rules).values()}
+    items: Iterable[object] = tables.values()
+    while items:
+        found.update(w for x in items if isinstance(x, str) and x.islower() for w in x.split())
+        items = set(
+            itertools.chain.from_iterable(
+                x for x in items if isinstance(x, tuple | frozenset | dict)
+            )
+        )
     return frozenset(found)
-
-
-def _words_in(value: object) -> Iterator[str]:
-    """The words in the tables of a module."""
-    if isinstance(value, str) and value.islower():
-        yield from value.split()
-    elif isinstance(value, tuple | frozenset | dict):
-        for item in value:
-            yield from _words_in(item)
 
 
 @cache

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
+from planner.language import remarks
 from planner.language.goal_form import Description
 from planner.language.lexicon import Match, Part, Sense, default_lexicon, plural_of
 
@@ -90,3 +93,21 @@ def test_the_form_accepts_what_the_lexicon_finds() -> None:
 )
 def test_plurals(singular: str, plural: str) -> None:
     assert plural_of(singular) == plural
+
+
+def test_words_of_rules_are_found_at_any_depth_of_their_tables(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    tables = {
+        "A": frozenset({("pour", "out of"), "Capitals are no words"}),
+        "B": ((("deep", 3), frozenset({"deeper"})), None),
+        "C": {"key": "a value is none"},
+        "D": "two words",
+        "E": ["nor a list's"],
+    }
+    monkeypatch.setattr(remarks, "_RULES", (SimpleNamespace(**tables),) * 2)
+    found = remarks.function_words.__wrapped__()
+    assert (
+        found - remarks._OTHER_WORDS
+        == {*("pour", "out", "of", "deep", "deeper", "key", "two", "words")} - remarks._OTHER_WORDS
+    )
