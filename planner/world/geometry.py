@@ -73,7 +73,7 @@ def quaternion_from_matrix(matrix: FloatArray) -> Quaternion:
         s = 2 * math.sqrt(trace + 1)
         q = ((m[2, 1] - m[1, 2]) / s, (m[0, 2] - m[2, 0]) / s, (m[1, 0] - m[0, 1]) / s, s / 4)
     else:
-        i = int(np.argmax([m[0, 0], m[1, 1], m[2, 2]]))
+        i = int(m.diagonal().argmax())
         j, k = (i + 1) % 3, (i + 2) % 3
         s = 2 * math.sqrt(max(1 + m[i, i] - m[j, j] - m[k, k], 1e-12))
         parts = [0.0, 0.0, 0.0]
