@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -118,3 +119,19 @@ def test_one_that_ended_while_another_started_is_still_told_of(
     assert early.wait() == 78
     assert late.wait() == 78
     assert has_ended(late.pid)
+
+
+@pytest.mark.slow
+def test_a_fork_loads_nothing_more_for_its_first_message() -> None:
+    code = """
+import sys
+from planner.warm_start import load_common
+load_common()
+before = set(sys.modules)
+from rclpy.serialization import serialize_message
+from std_msgs.msg import Header
+serialize_message(Header())
+print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert {"lark", "rosidl_generator_py", "rosidl_parser"}.isdisjoint(done.stdout.split())
