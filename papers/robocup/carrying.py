@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -46,6 +47,15 @@ SET_SIZE, SET_S = 3, 600.0
 # Of what is counted or compared, up to so many lie there.
 _MOST = 4
 _NAMES = ("Ada", "Bela", "Cleo", "Dora")
+_GENERAL = (
+    ("Which city is the capital of Japan?", "Tokyo"),
+    ("What is the tallest mountain in the world?", "Everest"),
+    ("Can you tell me who painted the Mona Lisa?", "Leonardo"),
+    ("Which planet is nearest to the sun?", "Mercury"),
+    ("How many legs has a spider?", "eight"),
+    ("What is your name?", "robot"),
+    ("How many rooms are there?", "rooms"),
+)
 _TOLD_NAME = re.compile(r"\b([a-z][a-z_-]*_\d+) at ")
 _MEASURES: Mapping[Pick, Callable[[ObjectPlacement], float]] = {
     Pick.BIGGEST: lambda thing: -math.prod(thing.size_m),
@@ -78,7 +88,8 @@ class Carried:
 def carry_out(command: Command, house: House, seed: int) -> Carried:
     """Places what a command speaks of, and has planner `words` carry it out."""
     rng = np.random.default_rng(seed)
-    placed, people = _placed(command.goal, house, rng), _people(command.goal, house)
+    placed = _placed(command.goal, house, rng)
+    people = _people(command.goal, house, rng.permutation(_questions(house)).tolist())
     if placed is None or people is None:
         return Carried(End.UNPLACED, "", 0.0)
     objects = (*house.objects, *placed)
@@ -125,13 +136,31 @@ def done_in_time(together: Sequence[Carried]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Somebody:
-    """A person of the scene: as described in the command, and as a record of an episode."""
+    """A person of the scene: as described in the command, and as a record of an episode.
+
+    `hears`: what the answer to the person's question has to contain.
+    """
 
     described: Description
     record: Mapping[str, object]
+    hears: str
 
 
-def _people(goal: Goal, house: House) -> list[Somebody] | None:
+def _questions(house: House) -> list[tuple[str, str]]:
+    """What people may ask in a house, as a list that is known before, and what the answers have."""
+    pieces = Counter(piece.class_name for piece in house.furniture)
+    room_of = {room.name: room.class_name.replace("_", " ") for room in house.rooms}
+    there = [
+        (f"Where is the {piece.class_name.replace('_', ' ')}?", room_of[piece.room])
+        for piece in house.furniture
+        if pieces[piece.class_name] == 1
+    ]
+    return [*_GENERAL, *there[: len(_GENERAL)]]
+
+
+def _people(
+    goal: Goal, house: House, questions: Sequence[tuple[str, str]]
+) -> list[Somebody] | None:
     """A person for each description; None if the house has no such place, or one is at two."""
     found: dict[Description, Somebody] = {}
     for phrase in goal.phrases():
@@ -146,6 +175,7 @@ def _people(goal: Goal, house: House) -> list[Somebody] | None:
             return None
         piece = house.furniture_by_name.get(place)
         states = [state.replace(" ", "_") for state in phrase.states]
+        question, hears = questions[number]
         found[phrase] = Somebody(
             phrase,
             {
@@ -155,8 +185,9 @@ def _people(goal: Goal, house: House) -> list[Somebody] | None:
                 "gesture": next((s for s in states if s in set(Gesture)), None),
                 "room": place if piece is None else piece.room,
                 "at": None if piece is None else place,
-                "answers": {"name": name},
+                "answers": {"name": name, "question": question},
             },
+            hears,
         )
     return list(found.values())
 
@@ -201,6 +232,9 @@ def _evaluation(
             note(PersonPredicate.IS_GUIDED, persons=[whom], places=[place])
         elif isinstance(request, Tell) and isinstance(request.to, Description):
             said = str(request.topic)
+            if request.topic is Topic.ANSWER:
+                asks = next(who for who in people if who.described == request.to)
+                said = f"answer: ...{asks.hears}..."
             if request.topic is Topic.NAME and isinstance(phrase, Description):
                 about = next(who for who in people if who.described == phrase)
                 said = f"name: {about.record['name']}"
@@ -274,7 +308,10 @@ def is_told(
     people: Sequence[Somebody] = (),
 ) -> bool:
     """Whether a text tells what a request asks of things that lie in a house, or of people."""
-    (phrase,) = request.things or (None,)
+    if not request.things:
+        # Of itself and its clock a robot says what it likes.
+        return bool(said)
+    (phrase,) = request.things
     if not isinstance(phrase, Description):
         return False
     if phrase.kind == PERSON:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 
@@ -225,7 +226,7 @@ def with_persons(scene: Scene, predicate: str, name: str, others: Sequence[str])
     """Those of the second list for which a predicate about persons holds with `name`.
 
     For one list `NO_SECOND` if it holds. What is told is a text or its kind: `joke: Knock, knock.`
-    is a joke.
+    is a joke. Three dots stand for any words.
     """
     entity = scene.entities.get(name)
     if entity is None:
@@ -240,9 +241,14 @@ def with_persons(scene: Scene, predicate: str, name: str, others: Sequence[str])
         return _TRUE if "met" in done else _FALSE
     if predicate == PersonPredicate.IS_TOLD:
         told = [deed.removeprefix("told ") for deed in done if deed.startswith("told ")]
-        return frozenset(b for b in others if any(t == b or t.startswith(f"{b}: ") for t in told))
+        return frozenset(b for b in others if any(_tells(text, b) for text in told))
     verb = "guided" if predicate == PersonPredicate.IS_GUIDED else "followed"
     return frozenset(b for b in others if (verb if b == ANYWHERE else f"{verb} {b}") in done)
+
+
+def _tells(told: str, wanted: str) -> bool:
+    gaps = map(re.escape, wanted.split("..."))
+    return told.startswith(f"{wanted}: ") or re.fullmatch(".*".join(gaps), told) is not None
 
 
 def _is_near(agent: EntityState, person: EntityState | None) -> bool:

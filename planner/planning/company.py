@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
 
 from pydantic import JsonValue, ValidationError
 
@@ -32,28 +31,19 @@ from planner.language.goal_form import (
     phrases_of,
     phrases_within,
 )
-from planner.language.lexicon import PERSON, Spot, Topic
+from planner.language.lexicon import PERSON, TOPICS_OF, Spot, Topic
+from planner.memory.query import Believed
 from planner.planning.expert.expert import DONE
+from planner.planning.knowledge import Knowledge
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.skills.persons import persons
 from planner.world.belief import Belief
 from planner.world.house import House
 from planner.world.person import read_description
 from planner.world.skill import SkillCall, SkillCode, SkillResult
-from planner.world.topics import InstructionCode
+from planner.world.topics import InstructionCode, one_line
 
-_SELF = {
-    Topic.YOURSELF: "I am a household robot that understands words.",
-    Topic.JOKE: "Why did the robot cross the room? It was told to.",
-}
-# What the clock of the robot's computer says, in the local time.
-_BY_THE_CLOCK = {
-    Topic.TIME: "It is %H:%M.",
-    Topic.DAY: "Today is %A, the %d of %B %Y.",
-    Topic.TOMORROW: "Tomorrow is %A, the %d of %B %Y.",
-    Topic.WEEKDAY: "Today is %A.",
-    Topic.DAY_OF_MONTH: "Today is the %d of %B.",
-}
+_UNKNOWN = "I am sorry, I do not know that."
 # How far from a piece of furniture somebody is who is at it.
 _AT_M = 1.2
 _TRAITS = (Topic.NAME, Topic.POSTURE, Topic.GESTURE)
@@ -74,9 +64,12 @@ _Step = SkillCall | _Things
 _Errand = Generator[_Step, SkillResult, str]
 
 
-def names_people(goal: Goal) -> bool:
-    """Whether a person is a part of what is asked for, beside the speaker who is told something."""
-    return any(map(_about_people, goal.requests))
+def needs_company(goal: Goal) -> bool:
+    """Whether a person is a part of what is asked for, or the robot tells what only it knows."""
+    return any(
+        _about_people(request) or (isinstance(request, Tell) and request.topic not in TOPICS_OF)
+        for request in goal.requests
+    )
 
 
 def _about_people(request: Request) -> bool:
@@ -89,9 +82,15 @@ class Company:
     """A planner for one goal, by one robot; `things` makes the planner of a goal about things."""
 
     def __init__(
-        self, context: Context, task: Task, goal: Goal, things: Callable[[Task], Planner]
+        self,
+        context: Context,
+        task: Task,
+        goal: Goal,
+        knowledge: Knowledge,
+        things: Callable[[Task], Planner],
     ) -> None:
         self._context, self._task, self._goal, self._make = context, task, goal, things
+        self._knowledge = knowledge
         self._waiting = list(goal.requests)
         self._errand: _Errand | None = None
         self._call: SkillCall | None = None
@@ -261,6 +260,8 @@ class Company:
         return ""
 
     def _tell(self, request: Tell) -> _Errand:
+        if request.topic is Topic.ANSWER:
+            return (yield from self._answer(request))
         said = yield from self._what(request)
         if request.to is Spot.ME:
             return said
@@ -269,12 +270,23 @@ class Company:
         yield from self._do("Say", person, f"{kind}: {said}")
         return ""
 
+    def _answer(self, request: Tell) -> _Errand:
+        """A person is asked for the question, and gets the answer, or hears that there is none."""
+        if request.to is Spot.ME:
+            raise _FailedError("say the question itself")
+        person = yield from self._find(request.to)
+        heard = yield from self._do("Listen", person)
+        question = one_line(heard.evidence.get("question", ""))
+        answer = self._knowledge.answer(question, Believed(self._belief, self._layout))
+        yield from self._do("Say", person, f"{Topic.ANSWER}: {answer or _UNKNOWN}")
+        if answer is None:
+            raise _FailedError(f"nobody knows the answer to: {question}")
+        return f"{question} {answer}"
+
     def _what(self, request: Tell) -> Generator[_Step, SkillResult, str]:
         """What is told."""
-        if request.topic in _SELF:
-            return _SELF[request.topic]
-        if request.topic in _BY_THE_CLOCK:
-            return _of_the_clock(request.topic, datetime.now().astimezone())
+        if (known := self._knowledge.about(request.topic)) is not None:
+            return known
         if request.topic is Topic.COUNT:
             return (yield from self._count(request.things[0]))
         if request.topic not in _TRAITS:
@@ -365,9 +377,3 @@ def _ended(decision: Decision) -> SkillResult:
     if text:
         return SkillResult.failure(SkillCode.NEED_UNMET, text)
     return SkillResult(SkillCode.SUCCESS, decision.thought)
-
-
-def _of_the_clock(topic: Topic, now: datetime) -> str:
-    """What the clock says at a time; the names of days and months are English."""
-    day = now + timedelta(days=1) if topic is Topic.TOMORROW else now
-    return day.strftime(_BY_THE_CLOCK[topic])

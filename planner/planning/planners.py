@@ -61,11 +61,14 @@ def _make_react(request: PlannerRequest) -> Planner:
 def _make_words(request: PlannerRequest) -> Planner:
     from planner.models.caller import Caller
     from planner.models.chat import Role
+    from planner.planning.knowledge import read_knowledge
     from planner.planning.words_planner import Words
 
     model, dialogue = request.language_model, request.dialogue
+    path = request.text("knowledge")
+    knowledge = read_knowledge(Path(path)) if path else None
     if model is None:
-        return Words(request.task)
+        return Words(request.task, knowledge=knowledge)
     caller = Caller(
         request.name,
         model,
@@ -75,7 +78,7 @@ def _make_words(request: PlannerRequest) -> Planner:
         constrained=dialogue.constrained,
         on_call=request.on_call,
     )
-    return Words(request.task, caller)
+    return Words(request.task, caller, knowledge)
 
 
 PLANNERS: Mapping[str, PlannerPart] = {
@@ -134,5 +137,13 @@ PLANNERS: Mapping[str, PlannerPart] = {
         summary="reads plain English, asks what is unclear, needs no structured goal",
         make=_make_words,
         asks=Asks(model=True, person=True),
+        options=(
+            Option(
+                "knowledge",
+                "",
+                "file of the robot's team and of answers to questions; empty = the shipped one",
+                is_path=True,
+            ),
+        ),
     ),
 }

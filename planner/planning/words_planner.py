@@ -18,10 +18,11 @@ from planner.language.questions import asks
 from planner.memory.query import Believed, ask
 from planner.models.caller import Caller
 from planner.models.chat import ModelError
-from planner.planning.company import Company, names_people
+from planner.planning.company import Company, needs_company
 from planner.planning.expert.expert import DONE, Expert
 from planner.planning.expert.facts import Facts, Goal, Spot, Subgoal, read_goal
 from planner.planning.expert.search import Sought, usual_furniture_of
+from planner.planning.knowledge import Knowledge, read_knowledge
 from planner.planning.planner import (
     AgentResult,
     Change,
@@ -264,9 +265,18 @@ _TURN = re.compile(r"\n(?=Question: |Answer: )")
 class Words:
     """The planner's state for one instruction."""
 
-    def __init__(self, task: Task, caller: Caller | None = None) -> None:
-        """`caller`: of the model that reads what the rules do not; None = it is refused."""
+    def __init__(
+        self, task: Task, caller: Caller | None = None, knowledge: Knowledge | None = None
+    ) -> None:
+        """The planner of a task.
+
+        Args:
+            task: the instruction.
+            caller: of the model that reads what the rules do not; None = it is refused.
+            knowledge: what it can answer beside what is remembered; None = the shipped file.
+        """
         self._caller, self._task = caller, task
+        self._knowledge = knowledge or read_knowledge()
         # Of what is asked of people.
         self._company: Company | None = None
         self._text, self._earlier = read_dialogue(task.instruction)
@@ -352,18 +362,33 @@ class Words:
             if isinstance(found, Unclear):
                 return Decision(question=found.question)
             if isinstance(found, Ended):
-                return _answered(self._text, context) or _ended(found, context)
-            if is_told(found.goal) and (answer := _answered(self._text, context)) is not None:
+                return self._answered(context) or _ended(found, context)
+            if is_told(found.goal) and (answer := self._answered(context)) is not None:
                 return answer
             self._understood = found
-        if self._company is None and names_people(self._understood.goal):
+        if self._company is None and needs_company(self._understood.goal):
             task, goal = replace(self._task, instruction=self._text), self._understood.goal
-            self._company = Company(context, task, goal, lambda part: Words(part, self._caller))
+            self._company = Company(
+                context,
+                task,
+                goal,
+                self._knowledge,
+                lambda part: Words(part, self._caller, self._knowledge),
+            )
         if self._company is not None:
             return await self._company.decide(context)
         if self._binder is None:
             self._binder = Binder(self._understood.goal)
         return await self._carry_out(context, exchanges, self._understood, self._binder)
+
+    def _answered(self, context: Context) -> Decision | None:
+        """The answer to a question, from what is remembered or known; None if it is none."""
+        if asks(self._text):
+            memory = Believed(context.belief, context.layout)
+            told: str | None = " ".join(ask(memory, self._text).text.splitlines())
+        else:
+            told = self._knowledge.reply(self._text)
+        return None if told is None else Decision(dict.fromkeys(context.idle, DONE), told)
 
     async def _read(self, exchanges: Sequence[Exchange]) -> Understanding:
         """What the text asks for, by rules or else by the model."""
@@ -546,14 +571,6 @@ def is_told(goal: Meaning) -> bool:
     phrases = [phrase for request in goal.requests for phrase in phrases_of(request)]
     placed = any(isinstance(phrase, Description) and phrase.where for phrase in phrases)
     return not placed and all(isinstance(request, Tell) for request in goal.requests)
-
-
-def _answered(text: str, context: Context) -> Decision | None:
-    """The answer to a question, from what is remembered; None if it is none."""
-    if not asks(text):
-        return None
-    told = ask(Believed(context.belief, context.layout), text).text
-    return Decision(dict.fromkeys(context.idle, DONE), " ".join(told.splitlines()))
 
 
 def _ended(found: Ended, context: Context) -> Decision:

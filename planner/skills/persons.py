@@ -17,6 +17,7 @@ from planner.world.person import (
     MAX_SAID,
     NO,
     PERSON_CLASS,
+    QUESTION_ANSWER,
     TALK_M,
     Act,
     PersonDescription,
@@ -70,6 +71,16 @@ def say(attempt: Attempt, arguments: Arguments) -> Routine:
 def ask_name(attempt: Attempt, arguments: Arguments) -> Routine:
     """Goes to a person and asks for the name; the memory learns it from the evidence."""
     return (yield from _ask_name(attempt, _person(arguments)))
+
+
+def listen(attempt: Attempt, arguments: Arguments) -> Routine:
+    """Goes to a person and asks for the question that the person has; the evidence has it."""
+    asked = yield from _talk(attempt, _person(arguments), Act.ASK, QUESTION_ANSWER)
+    if not asked.succeeded:
+        return asked
+    question = asked.evidence.get(ANSWER, "")
+    told = replace(asked, evidence={**asked.evidence, "question": question})
+    return replace(told, text=f"{told.text} {_person(arguments).name} asks: {question}")
 
 
 def _ask_name(attempt: Attempt, person: Target) -> Routine:

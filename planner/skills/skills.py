@@ -25,6 +25,7 @@ from planner.skills.persons import (
     greet,
     guide,
     hand_over,
+    listen,
     say,
     second_is_another,
     take_from,
@@ -350,6 +351,12 @@ SKILLS: Mapping[str, SkillPart] = {
         roles=(Role.PERSON,),
         abilities=_TALKS,
         effects=(NameLearned(),),
+    ),
+    "Listen": SkillPart(
+        summary="goes to a person and asks for the person's question",
+        routine=listen,
+        roles=(Role.PERSON,),
+        abilities=_TALKS,
     ),
     "Follow": SkillPart(
         summary="follows a person who agrees, to a place or as far as the person goes",

@@ -104,6 +104,8 @@ Clothing = Annotated[str, AfterValidator(garment_text)]
 FirstName = Annotated[str, AfterValidator(_plain_name)]
 # Answers of a person that mean more than words.
 NAME_ANSWER, FOLLOW_ANSWER, COME_ANSWER, GOES_TO = "name", "follow", "come", "goes_to"
+# What one asks who is asked for a question.
+QUESTION_ANSWER = "question"
 NO = "no"
 
 
@@ -133,7 +135,8 @@ class PersonPlacement(FileModel):
         room: where the person is.
         at: furniture of the room beside which the person stands, or on which one sits or lies.
         holds: an object of the episode in the person's hand.
-        answers: what the person replies to questions: `name`; `no` to `follow` and `come` for one
+        answers: what the person replies to questions: `name`; `question` is what the person asks
+            who is asked for a question; `no` to `follow` and `come` for one
             who is not followed and does not come along; `goes_to` is the room or furniture to which
             one who is followed walks unasked.
     """

@@ -16,7 +16,13 @@ from planner.world.house import House
 from planner.world.person import Gesture, Person, PersonPlacement
 from planner.world.skill import SkillCode
 
-ANN = PersonPlacement(name="Ann", clothes=("red shirt",), gesture=Gesture.WAVING, room="kitchen_0")
+ANN = PersonPlacement(
+    name="Ann",
+    clothes=("red shirt",),
+    gesture=Gesture.WAVING,
+    room="kitchen_0",
+    answers={"question": "Where is the sink?"},
+)
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +50,13 @@ def test_a_person_is_greeted_told_and_asked(caller: Caller) -> None:
     assert caller.run("Say[person_0, joke: Knock, knock.]").code == SkillCode.SUCCESS
     asked = caller.run("AskName[person_0]")
     assert {item.key: item.value for item in asked.evidence}["name"] == "Ann"
-    caller.wait(lambda: len(said) == 3, "three sentences")
-    assert [each.data for each in said] == ["Hello.", "Knock, knock.", "What is your name?"]
+    heard = caller.run("Listen[person_0]")
+    assert {item.key: item.value for item in heard.evidence}["question"] == "Where is the sink?"
+    caller.wait(lambda: len(said) == 4, "four sentences")
+    assert [each.data for each in said] == [
+        *("Hello.", "Knock, knock."),
+        *("What is your name?", "What is your question?"),
+    ]
     person = caller.state().entities["person_0"].person
     assert person is not None
     assert person.done == ("met", "told joke: Knock, knock.")

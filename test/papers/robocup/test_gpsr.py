@@ -173,8 +173,24 @@ BESIDE = {"at": {"the": "shoe rack"}}
         ),
         (
             command("Tell me the time.", {"tell": "time"}),
-            End.REFUSED,
-            "No planner tells this yet",
+            End.DONE,
+            "It is ",
+        ),
+        (
+            command(
+                "Answer the question of the person at the shoe rack.",
+                {"tell": "answer", "to": {"the": "person", **BESIDE}},
+            ),
+            End.DONE,
+            "? ",
+        ),
+        (
+            command(
+                "Answer the question of the person at the tv stand.",
+                {"tell": "answer", "to": {"the": "person", **BESIDE}},
+            ),
+            End.FAILED,
+            "nobody like that",
         ),
     ],
 )

@@ -53,6 +53,12 @@ def world(*entities: EntityState, step: int = 0) -> WorldState:
         ("is_told", ("told joke: Knock, knock.",), ("joke", "time"), {"joke"}),
         ("is_told", ("told count:3",), ("count:3", "count"), {"count:3"}),
         ("is_told", ("told jokes",), ("joke",), set()),
+        (
+            "is_told",
+            ("told answer: It is (so).",),
+            ("answer: ...(so)...", "...not"),
+            {"answer: ...(so)..."},
+        ),
         ("is_guided", ("guided kitchen_0",), ("kitchen_0", "bedroom_0"), {"kitchen_0"}),
         ("is_followed", ("followed", "followed bedroom_0"), ("anywhere",), {"anywhere"}),
         ("is_followed", ("followed", "followed bedroom_0"), ("kitchen_0",), set()),

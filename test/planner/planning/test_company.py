@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import cache
 
 import pytest
 
 from planner.api import Run, run
-from planner.language.lexicon import Topic
-from planner.planning.company import _BY_THE_CLOCK, _of_the_clock
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -27,9 +24,13 @@ def house() -> House:
     return load_house("heldout_0")
 
 
-def follow(text: str, *done: tuple[str, dict[str, list[str]]]) -> Run:
-    """What becomes of an instruction, judged by these predicates with arguments."""
-    people = [{**person, "answers": {"name": person["name"]}} for person in PEOPLE]
+def follow(text: str, *done: tuple[str, dict[str, list[str]]], asked: str = "") -> Run:
+    """What becomes of an instruction, judged by these predicates with arguments.
+
+    `asked`: the question that everybody has.
+    """
+    question = {"question": asked} if asked else {}
+    people = [{**person, "answers": {"name": person["name"], **question}} for person in PEOPLE]
     evaluation = {
         "propositions": [{"function_name": name, "args": args} for name, args in done],
         "constraints": [],
@@ -90,16 +91,29 @@ def test_what_is_asked_of_people_is_done(text: str, done: list[Done], says: str)
     assert found.result.outcome.text.startswith(says)
 
 
-def test_the_clock_tells_time_and_days() -> None:
-    now = datetime(2026, 12, 31, 9, 5, tzinfo=UTC)
-    told = {topic: _of_the_clock(topic, now) for topic in _BY_THE_CLOCK}
-    assert told == {
-        Topic.TIME: "It is 09:05.",
-        Topic.DAY: "Today is Thursday, the 31 of December 2026.",
-        Topic.TOMORROW: "Tomorrow is Friday, the 01 of January 2027.",
-        Topic.WEEKDAY: "Today is Thursday.",
-        Topic.DAY_OF_MONTH: "Today is the 31 of December.",
-    }
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        ("Who wrote Hamlet?", "answer: William Shakespeare wrote Hamlet."),
+        ("Where is the couch?", "answer: The couch is in ..."),
+        ("What is the name of your team?", "answer: planner"),
+    ],
+)
+def test_the_question_of_a_person_is_heard_and_answered(asked: str, told: str) -> None:
+    """By what the file says, by what is remembered of the house, and by what it is itself."""
+    judged = ("is_told", {"persons": ["person_0"], "texts": [told]})
+    found = follow("Answer the question of the waving person in the kitchen.", judged, asked=asked)
+    assert found.verdict.success, found.result.outcome.text
+    assert asked in found.result.outcome.text
+
+
+def test_who_asks_what_nobody_knows_hears_that_and_the_request_fails() -> None:
+    judged = ("is_told", {"persons": ["person_0"], "texts": ["answer: I am sorry..."]})
+    asked = "How many stars are there?"
+    found = follow("Answer the quiz of Kim in the kitchen.", judged, asked=asked)
+    assert found.verdict.success
+    assert found.result.outcome.code is InstructionCode.GAVE_UP
+    assert f"nobody knows the answer to: {asked}" in found.result.outcome.text
 
 
 @pytest.mark.parametrize(
@@ -119,7 +133,8 @@ def test_what_is_asked_about_people_is_told_at_the_end(text: str, says: str) -> 
     [
         ("Greet the sitting person in the kitchen, then bring me an apple.", "Nobody was found"),
         ("Greet the person wearing a red shirt at the tv stand.", "nobody like that is at"),
-        ("Answer the question of Kim in the kitchen.", "nobody knows the answer"),
+        ("Answer the question of Kim in the kitchen.", "person_0 does not say the question"),
+        ("Answer a question.", "say the question itself"),
         ("Follow me to the kitchen.", "nobody knows where the speaker is"),
         ("Guide Kim in the kitchen to the desk.", "there is no such place: the desk"),
     ],

@@ -162,6 +162,14 @@ def test_a_person_without_a_name_does_not_say_it() -> None:
     assert "person_0 does not say the name." in result.text
 
 
+def test_a_person_is_asked_for_the_question() -> None:
+    home = Home({"room": "kitchen_0", "answers": {"question": "Who wrote Hamlet?"}})
+    home.run("FindPerson[person]")
+    result = home.run("Listen[person_0]")
+    assert result.evidence["question"] == "Who wrote Hamlet?"
+    assert home.said[-1] == "What is your question?"
+
+
 def test_a_person_is_guided_into_another_room() -> None:
     home = Home({"name": "Ann", "room": "kitchen_0", "posture": "sitting"})
     home.run("FindPerson[person]")
