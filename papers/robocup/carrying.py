@@ -31,15 +31,20 @@ from planner.language.goal_form import (
     Meet,
     Move,
     Place,
+    Request,
     Tell,
 )
 from planner.language.interpretation import interpret
 from planner.language.lexicon import PERSON, Pick, Spot, Topic
+from planner.world.agents import default_bodies
 from planner.world.catalogue import default_word_meanings
+from planner.world.episode import AgentPlacement
 from planner.world.house import House, ObjectPlacement
 from planner.world.person import Gesture, PersonPlacement, Posture, person_name
 from planner.world.topics import InstructionCode
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import AgentKind, Relation
+from sim_bridge.embedded.house_ground import HouseGround
+from sim_bridge.embedded.people import floor_cell
 from sim_bridge.opening import Opened, bare_episode
 
 # Three commands of an EGPSR have so long together.
@@ -93,8 +98,8 @@ def carry_out(command: Command, house: House, seed: int) -> Carried:
     if placed is None or people is None:
         return Carried(End.UNPLACED, "", 0.0)
     objects = (*house.objects, *placed)
-    wanted = _evaluation(command.goal, people, [item.name for item in placed], house)
-    scene = {
+    wanted = _evaluation(command.goal, people, objects, house)
+    scene: dict[str, object] = {
         "episode_id": f"gpsr_{seed}",
         "objects": objects,
         "seed": seed,
@@ -102,7 +107,13 @@ def carry_out(command: Command, house: House, seed: int) -> Carried:
         "instruction": command.text,
         "evaluation": {"propositions": wanted, "constraints": []} if wanted else None,
     }
-    episode = bare_episode(house, 1 if people else 2).model_copy(update=scene)
+    if any(map(_comes_to_speaker, command.goal.requests)):
+        start = _start(house)
+        room = house.room_at(*start[:2]) or ""
+        speaker = PersonPlacement(name="Olga", clothes=("white dress",), room=room)
+        scene["people"] = (*(PersonPlacement.model_validate(w.record) for w in people), speaker)
+        scene["agents"] = (AgentPlacement(uid="agent_0", kind=AgentKind.ROBOT, start=start),)
+    episode = bare_episode(house, 1).model_copy(update=scene)
     opened = Opened(house, episode, seed)
     found = run(opened, instruction="" if wanted else command.text, planner="words")
     outcome, took_s = found.result.outcome, found.result.sim_steps * STEP_S
@@ -158,6 +169,18 @@ def _questions(house: House) -> list[tuple[str, str]]:
     return [*_GENERAL, *there[: len(_GENERAL)]]
 
 
+def _start(house: House) -> tuple[float, float, float]:
+    """Where the robot hears a command: in the first room in which it can stand."""
+    grid = HouseGround(house).grid(default_bodies()[AgentKind.ROBOT].radius_m)
+    cells = (floor_cell(grid, house, room.name) for room in house.rooms)
+    x_m, y_m = grid.point(next(cell for cell in cells if cell is not None))
+    return (x_m, y_m, 0.0)
+
+
+def _comes_to_speaker(request: Request) -> bool:
+    return isinstance(request, Move) and request.to[0].anchor is Spot.ME
+
+
 def _people(
     goal: Goal, house: House, questions: Sequence[tuple[str, str]]
 ) -> list[Somebody] | None:
@@ -206,12 +229,13 @@ def _place(places: Sequence[Place], house: House) -> str | None:
 
 
 def _evaluation(
-    goal: Goal, people: Sequence[Somebody], things: list[str], house: House
+    goal: Goal, people: Sequence[Somebody], objects: Sequence[ObjectPlacement], house: House
 ) -> list[JsonValue]:
     """What was done with people, as propositions of an episode."""
     handle: dict[Anchor, str] = {
         who.described: person_name(number) for number, who in enumerate(people)
     }
+    handle[Spot.ME] = person_name(len(people))
     found: list[JsonValue] = []
 
     def note(predicate: PersonPredicate, **arguments: list[str]) -> None:
@@ -241,7 +265,9 @@ def _evaluation(
             note(PersonPredicate.IS_TOLD, persons=[handle[request.to]], texts=[said])
         elif isinstance(request, Move) and request.to[0].anchor in handle:
             person = handle[request.to[0].anchor]
-            note(PersonPredicate.IS_HANDED_OVER, objects=things, persons=[person])
+            things = _fitting(phrase, objects, house) if isinstance(phrase, Description) else ()
+            names = [item.name for item in things]
+            note(PersonPredicate.IS_HANDED_OVER, objects=names, persons=[person])
     return found
 
 
@@ -321,15 +347,7 @@ def is_told(
             return told == str(len(about))
         value = about[0].get(str(request.topic)) if about else ""
         return told == ("none" if value is None else str(value).replace("_", " "))
-    meaning = default_word_meanings().find(phrase.kind)
-    anchor = phrase.where[0].anchor if phrase.where else None
-    fitting = [
-        item
-        for item in objects
-        if (meaning is None or item.class_name in meaning.objects)
-        and not item.parent.startswith("floor_")
-        and _is_at(_piece_of(item, objects), anchor, house)
-    ]
+    fitting = _fitting(phrase, objects, house)
     if request.topic is Topic.COUNT:
         return re.search(rf": {len(fitting)}\b", said) is not None
     measure = _MEASURES.get(phrase.pick) if phrase.pick else None
@@ -340,6 +358,21 @@ def is_told(
     return len(named) == 1 and any(
         item.name == named[0] and math.isclose(measure(item), least) for item in fitting
     )
+
+
+def _fitting(
+    phrase: Description, objects: Sequence[ObjectPlacement], house: House
+) -> list[ObjectPlacement]:
+    """The things of a kind that lie at a place."""
+    meaning = default_word_meanings().find(phrase.kind)
+    anchor = phrase.where[0].anchor if phrase.where else None
+    return [
+        item
+        for item in objects
+        if (meaning is None or item.class_name in meaning.objects)
+        and not item.parent.startswith("floor_")
+        and _is_at(_piece_of(item, objects), anchor, house)
+    ]
 
 
 def _piece_of(item: ObjectPlacement, objects: Sequence[ObjectPlacement]) -> str:

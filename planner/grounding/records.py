@@ -30,6 +30,7 @@ from planner.language.goal_form import (
     Tell,
 )
 from planner.language.lexicon import (
+    PERSON,
     Actor,
     Amount,
     Arrangement,
@@ -246,8 +247,15 @@ _CHANGES = {
 }
 
 
+def is_speaker(phrase: Description) -> bool:
+    """Whether a description means who gives the instruction: "follow me"."""
+    return phrase.kind == PERSON and any(place.anchor is Spot.ME for place in phrase.where)
+
+
 def words_of(phrase: NounPhrase | Anchor) -> str:
     """A noun phrase in English: "the two red cups on the table"."""
+    if isinstance(phrase, Description) and is_speaker(phrase):
+        return "you"
     if isinstance(phrase, Description):
         return _described(phrase)
     if isinstance(phrase, Mention):

@@ -82,15 +82,19 @@ class Scene:
         things: by name.
         complete: nothing exists that is not among `things`.
         touched: things that were in a hand, or on or in what was, at some time.
+        spoken_by: the person of the world who gave the instruction; "" = a person who acts.
     """
 
     things: Mapping[str, Thing]
     complete: bool = False
     touched: frozenset[str] = frozenset()
+    spoken_by: str = ""
 
     @property
     def speaker(self) -> Thing | None:
-        """The person, where there is exactly one."""
+        """Who gave the instruction: the person who acts, where there is exactly one."""
+        if self.spoken_by:
+            return self.things.get(self.spoken_by)
         people = [
             thing
             for thing in self.things.values()
@@ -157,7 +161,10 @@ def natural(name: str) -> tuple[str, int, str]:
 
 
 def scene_of_belief(
-    belief: Belief, layout: House, guesses: Mapping[str, str] = MappingProxyType({})
+    belief: Belief,
+    layout: House,
+    guesses: Mapping[str, str] = MappingProxyType({}),
+    spoken_by: str = "",
 ) -> Scene:
     """What a robot believes; `guesses` are names with the class that it acts on instead."""
     things = {name: _believed(node, layout) for name, node in belief.nodes.items()}
@@ -166,7 +173,7 @@ def scene_of_belief(
         things[name] = replace(
             things[name], class_name=guessed.name, affordances=guessed.affordances
         )
-    return Scene(things)
+    return Scene(things, spoken_by=spoken_by)
 
 
 def scene_of_state(state: WorldState, house: House) -> Scene:

@@ -6,19 +6,21 @@ led by the skills for them.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import JsonValue, ValidationError
 
 from planner.grounding.grounder import Binder
-from planner.grounding.records import request_words, words_of
+from planner.grounding.records import is_speaker, request_words, words_of
 from planner.grounding.scene import scene_of_belief
 from planner.language.goal_form import (
     Anchor,
     Description,
     Find,
     Follow,
+    Go,
     Goal,
     Guide,
     Meet,
@@ -37,15 +39,19 @@ from planner.planning.expert.expert import DONE
 from planner.planning.knowledge import Knowledge
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.skills.persons import persons
-from planner.world.belief import Belief
+from planner.world.belief import Belief, BeliefNode
+from planner.world.geometry import Box
 from planner.world.house import House
-from planner.world.person import read_description
+from planner.world.person import PersonDescription, read_description
 from planner.world.skill import SkillCall, SkillCode, SkillResult
 from planner.world.topics import InstructionCode, one_line
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 _UNKNOWN = "I am sorry, I do not know that."
 # How far from a piece of furniture somebody is who is at it.
 _AT_M = 1.2
+# On so many pieces near a person is tried to put down what the person cannot take.
+_PIECES = 3
 _TRAITS = (Topic.NAME, Topic.POSTURE, Topic.GESTURE)
 
 
@@ -64,12 +70,22 @@ _Step = SkillCall | _Things
 _Errand = Generator[_Step, SkillResult, str]
 
 
-def needs_company(goal: Goal) -> bool:
-    """Whether a person is a part of what is asked for, or the robot tells what only it knows."""
+def needs_company(goal: Goal, belief: Belief) -> bool:
+    """Whether a person is a part of what is asked for, or the robot tells what only it knows.
+
+    The speaker is a person who is there without acting, unless somebody else acts.
+    """
+    alone = not any(node.class_name == AgentKind.HUMAN for node in belief.of_kind(EntityKind.AGENT))
     return any(
-        _about_people(request) or (isinstance(request, Tell) and request.topic not in TOPICS_OF)
+        _about_people(request)
+        or (isinstance(request, Tell) and request.topic not in TOPICS_OF)
+        or (alone and _comes_to_speaker(request))
         for request in goal.requests
     )
+
+
+def _comes_to_speaker(request: Request) -> bool:
+    return isinstance(request, Move | Go) and any(p.anchor is Spot.ME for p in request.to)
 
 
 def _about_people(request: Request) -> bool:
@@ -79,7 +95,10 @@ def _about_people(request: Request) -> bool:
 
 
 class Company:
-    """A planner for one goal, by one robot; `things` makes the planner of a goal about things."""
+    """A planner for one goal, by one robot.
+
+    `things` makes the planner of a goal about things, with the name of the person who speaks.
+    """
 
     def __init__(
         self,
@@ -87,7 +106,7 @@ class Company:
         task: Task,
         goal: Goal,
         knowledge: Knowledge,
-        things: Callable[[Task], Planner],
+        things: Callable[[Task, str], Planner],
     ) -> None:
         self._context, self._task, self._goal, self._make = context, task, goal, things
         self._knowledge = knowledge
@@ -99,6 +118,11 @@ class Company:
         self._is_told = False
         self._handles: dict[NounPhrase, str] = {}
         self._labelled: dict[str, str] = {}
+        # What those look like who were found, in case that they go away.
+        self._looks: dict[str, str] = {}
+        self._speaker: str | None = None
+        # Nobody is there who could speak, so that all of it is left to the planner for things.
+        self._is_unheard = False
         self._done: list[str] = []
         self._told: list[str] = []
         self._failed: list[str] = []
@@ -123,6 +147,8 @@ class Company:
         if robot not in context.idle:
             return Decision()
         while True:
+            if self._inner is not None and self._is_unheard:
+                return await self._inner.decide(context)
             if self._inner is not None:
                 inner = await self._inner.decide(replace(context, idle=(robot,)))
                 # What is judged is the whole.
@@ -136,8 +162,10 @@ class Company:
             if isinstance(step, SkillCall):
                 self._call, self._result = step, None
                 return Decision({robot: step}, str(step), goal=self._whole())
+            team = self._task.agents if self._is_unheard else (robot,)
             self._inner = self._make(
-                replace(self._task, agents=(robot,), meaning=step.goal, goal=None)
+                replace(self._task, agents=team, meaning=step.goal, goal=None),
+                self._speaker or "",
             )
 
     def _whole(self) -> Mapping[str, JsonValue] | None:
@@ -151,7 +179,7 @@ class Company:
             if self._errand is None:
                 if not self._waiting or self._failed:
                     return None
-                self._errand, self._result = self._of(self._waiting[0]), None
+                self._errand, self._result = self._begun(self._waiting[0]), None
             try:
                 result, self._result = self._result, None
                 return next(self._errand) if result is None else self._errand.send(result)
@@ -181,9 +209,55 @@ class Company:
 
     # One request each.
 
+    def _begun(self, request: Request) -> _Errand:
+        """A request, once it is known who speaks, if that matters for one that is still to come."""
+        if self._speaker is None and any(map(_means_speaker, self._waiting)):
+            self._speaker = yield from self._who_speaks()
+            if self._speaker:
+                yield from self._speaks()
+            self._is_unheard = not self._speaker and not any(
+                map(_about_people, self._goal.requests)
+            )
+        if self._is_unheard:
+            yield _Things(self._goal)
+        return (yield from self._of(request))
+
+    def _who_speaks(self) -> Generator[_Step, SkillResult, str]:
+        """The nearest person in the room where the robot is; "" if nobody is there."""
+        robot = self._belief.find(self._task.agents[0])
+        if robot is None or robot.room is None:
+            return ""
+        there = [node for node in persons(self._belief) if node.room == robot.room]
+        if there:
+            gaps = {node.name: math.dist(node.position_m, robot.position_m) for node in there}
+            return min(gaps, key=lambda name: gaps[name])
+        looked = yield SkillCall("FindPerson", (f"person in {robot.room}",))
+        return looked.evidence.get("person", "")
+
+    def _speaks(self) -> Generator[_Step, SkillResult, str]:
+        """The handle of who speaks, who is looked for if need be."""
+        if not self._speaker:
+            raise _FailedError("nobody knows where the speaker is")
+        self._speaker = yield from self._present(self._speaker)
+        return self._speaker
+
+    def _present(self, handle: str) -> Generator[_Step, SkillResult, str]:
+        """The handle of a person who was found before and may have gone away since."""
+        node = self._belief.find(handle)
+        if node is not None:
+            if node.person is not None:
+                worn = f" in a {node.person.clothes[0]}" if node.person.clothes else ""
+                self._looks[handle] = f"{node.person.name or 'person'}{worn}"
+            return handle
+        found = yield from self._do("FindPerson", self._looks.get(handle, PERSON))
+        return found.evidence.get("person", handle)
+
     def _of(self, request: Request) -> _Errand:
-        if not _about_people(request) and not isinstance(request, Tell):
+        to_speaker = self._speaker and _comes_to_speaker(request)
+        if not to_speaker and not _about_people(request) and not isinstance(request, Tell):
             yield from self._things(request)
+        elif isinstance(request, Go):
+            yield from self._do("Navigate", (yield from self._speaks()))
         elif isinstance(request, Meet):
             for phrase in request.things:
                 yield from self._do("Greet", (yield from self._find(phrase)))
@@ -202,14 +276,16 @@ class Company:
 
     def _find(self, phrase: NounPhrase | Anchor) -> Generator[_Step, SkillResult, str]:
         """The handle of a person, who is looked for once."""
+        if phrase is Spot.ME:
+            return (yield from self._speaks())
         if isinstance(phrase, Mention) and phrase.label in self._labelled:
             return self._labelled[phrase.label]
         if not isinstance(phrase, Description) or phrase.kind != PERSON or phrase.count != 1:
             raise _FailedError("one person must be described")
-        if any(place.anchor is Spot.ME for place in phrase.where):
-            raise _FailedError("nobody knows where the speaker is")
+        if is_speaker(phrase):
+            return (yield from self._speaks())
         if phrase in self._handles:
-            return self._handles[phrase]
+            return (yield from self._present(self._handles[phrase]))
         place = self._place(phrase.where)
         if place is not None and place in self._layout.furniture_by_name:
             handle = yield from self._find_at(phrase, place)
@@ -217,6 +293,7 @@ class Company:
             result = yield from self._do("FindPerson", words_of(phrase))
             handle = result.evidence.get("person", "")
         self._handles[phrase] = handle
+        yield from self._present(handle)
         self._labelled[phrase.label or ""] = handle
         return handle
 
@@ -224,9 +301,10 @@ class Company:
         """The handle of a person at a piece of furniture, who is asked for the name if need be."""
         yield from self._do("Navigate", place)
         wanted, box = read_description(words_of(phrase)), self._layout.furniture_by_name[place].box
-        there = [n for n in persons(self._belief) if box.contains(n.position_m, margin_m=_AT_M)]
-        for node in there:
-            if node.person is None or not wanted.without_name.fits(node.person):
+        if not self._at(box, wanted):
+            yield from self._do("LookRound")
+        for node in self._at(box, wanted):
+            if node.person is None:
                 continue
             name = node.person.name
             if wanted.name and not name:
@@ -236,28 +314,64 @@ class Company:
                 return node.name
         raise _FailedError(f"nobody like that is at {place}")
 
+    def _at(self, box: Box, wanted: PersonDescription) -> list[BeliefNode]:
+        """The known persons at a piece of furniture who are as described, the name aside."""
+        there = [n for n in persons(self._belief) if box.contains(n.position_m, margin_m=_AT_M)]
+        looks = wanted.without_name
+        return [n for n in there if n.person is not None and looks.fits(n.person)]
+
     def _along(self, request: Follow | Guide) -> _Errand:
         for phrase in request.things:
             person = yield from self._find(phrase)
-            place = self._place(request.to)
+            meets = [place.anchor for place in request.to if _is_somebody(place.anchor)]
+            place = (yield from self._find(meets[0])) if meets else self._place(request.to)
             verb = "Guide" if isinstance(request, Guide) else "Follow"
             yield from self._do(verb, person, place)
         return ""
 
     def _hand_over(self, request: Move) -> _Errand:
-        """A thing is found and taken, then the person is found who gets it."""
-        if len(request.to) != 1 or len(request.things) != 1:
-            raise _FailedError("one thing for one person is expected")
-        thing = request.things[0]
-        held_before = self._held()
-        yield from self._things(Find(things=(thing,)))
-        name = self._bound(thing)
-        if name not in held_before:
-            yield from self._do("Navigate", name)
-            yield from self._do("Pick", name)
-        person = yield from self._find(request.to[0].anchor)
-        yield from self._do("HandOver", name, person)
+        """Things are found and taken, then the person is found who gets them, one by one."""
+        if len(request.to) != 1:
+            raise _FailedError("one person is expected")
+        whom = request.to[0].anchor
+        single = all(isinstance(t, Description) and t.count == 1 for t in request.things)
+        if whom is Spot.ME and not single:
+            # "All cups" are put down where the speaker is.
+            return (yield from self._things(request))
+        for thing in request.things:
+            held_before = self._held()
+            yield from self._things(Find(things=(thing,)))
+            name = self._bound(thing)
+            if name not in held_before:
+                yield from self._do("Navigate", name)
+                yield from self._do("Pick", name)
+            person = yield from self._find(whom)
+            given = yield SkillCall("HandOver", (name, person))
+            if given.code is SkillCode.NEED_UNMET:
+                yield from self._put_down_near(name, person)
+            elif given.code is not SkillCode.SUCCESS:
+                raise _FailedError(given.text)
         return ""
+
+    def _put_down_near(self, name: str, person: str) -> _Errand:
+        """Puts what is held on the nearest furniture in the room of who has the hands full."""
+        node = self._belief.find(person)
+        pieces = (
+            []
+            if node is None
+            else [
+                piece
+                for piece in self._layout.furniture
+                if piece.room == node.room and piece.surfaces
+            ]
+        )
+        at_m = node.position_m if node is not None else (0.0, 0.0, 0.0)
+        for piece in sorted(pieces, key=lambda piece: piece.box.distance_m(at_m))[:_PIECES]:
+            yield SkillCall("Navigate", (piece.name,))
+            put = yield SkillCall("Place", (name, Relation.ON, piece.name, None, None))
+            if put.code is SkillCode.SUCCESS:
+                return ""
+        raise _FailedError(f"there is no place for {name} near {person}")
 
     def _tell(self, request: Tell) -> _Errand:
         if request.topic is Topic.ANSWER:
@@ -371,9 +485,18 @@ class Company:
         return list(found.bound.values())[-1] if found.bound else ()
 
 
+def _means_speaker(request: Request) -> bool:
+    inner = (part for phrase in phrases_of(request) for part in phrases_within(phrase))
+    return not (isinstance(request, Tell) and request.to is Spot.ME) and Spot.ME in inner
+
+
+def _is_somebody(anchor: Anchor) -> bool:
+    return anchor is Spot.ME or (isinstance(anchor, Description) and anchor.kind == PERSON)
+
+
 def _ended(decision: Decision) -> SkillResult:
     """How a goal about things ended, as a result."""
     text = decision.failure or decision.question
     if text:
-        return SkillResult.failure(SkillCode.NEED_UNMET, text)
+        return SkillResult(SkillCode.NEED_UNMET, text)
     return SkillResult(SkillCode.SUCCESS, decision.thought)

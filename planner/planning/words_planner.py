@@ -266,7 +266,11 @@ class Words:
     """The planner's state for one instruction."""
 
     def __init__(
-        self, task: Task, caller: Caller | None = None, knowledge: Knowledge | None = None
+        self,
+        task: Task,
+        caller: Caller | None = None,
+        knowledge: Knowledge | None = None,
+        spoken_by: str | None = None,
     ) -> None:
         """The planner of a task.
 
@@ -274,9 +278,12 @@ class Words:
             task: the instruction.
             caller: of the model that reads what the rules do not; None = it is refused.
             knowledge: what it can answer beside what is remembered; None = the shipped file.
+            spoken_by: the person of the world who gave the instruction; "" = nobody there who is
+                known, None = to be found out.
         """
         self._caller, self._task = caller, task
         self._knowledge = knowledge or read_knowledge()
+        self._spoken_by = spoken_by
         # Of what is asked of people.
         self._company: Company | None = None
         self._text, self._earlier = read_dialogue(task.instruction)
@@ -366,14 +373,15 @@ class Words:
             if is_told(found.goal) and (answer := self._answered(context)) is not None:
                 return answer
             self._understood = found
-        if self._company is None and needs_company(self._understood.goal):
-            task, goal = replace(self._task, instruction=self._text), self._understood.goal
+        goal, is_whole = self._understood.goal, self._spoken_by is None
+        if self._company is None and is_whole and needs_company(goal, context.belief):
+            task = replace(self._task, instruction=self._text)
             self._company = Company(
                 context,
                 task,
                 goal,
                 self._knowledge,
-                lambda part: Words(part, self._caller, self._knowledge),
+                lambda part, by: Words(part, self._caller, self._knowledge, by),
             )
         if self._company is not None:
             return await self._company.decide(context)
@@ -444,7 +452,8 @@ class Words:
         """The grounding by what is known now."""
         if self._grounding is None or self._sequence != context.belief.sequence:
             self._sequence = context.belief.sequence
-            scene = scene_of_belief(context.belief, context.layout, self._expert.guesses)
+            guesses = self._expert.guesses
+            scene = scene_of_belief(context.belief, context.layout, guesses, self._spoken_by or "")
             self._grounding = binder.update(scene)
         return self._grounding
 

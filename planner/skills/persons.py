@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from dataclasses import replace
 
 from planner.skills.attempt import Attempt, Motion, Routine
@@ -38,6 +38,8 @@ from planner.world.vocabulary import EntityKind, Hand, Relation, with_thing
 # How near an agent goes to whom it talks to, and how near a person who comes along stays.
 COMPANY_M, NEAR_M = (0.9, 1.3), 3.0
 _TRIES = 4
+# From so many sides of a room that is named one looks for somebody.
+_SIDES = 2
 # A person who has stood for so many looks is asked whether this is the place.
 _STILL_LOOKS, _MOVED_M = 3, 0.15
 # A camera that looks there already takes no time, and the memory has no newer picture yet.
@@ -115,18 +117,45 @@ def find_person(attempt: Attempt, arguments: Arguments) -> Routine:
             if not walked.succeeded:
                 continue
             yield from look(attempt, AROUND_RAD, f"looking for {arguments.text}")
+            if len(rooms) < len(attempt.scene.layout.rooms) and not _fitting(
+                attempt, wanted.without_name, rooms
+            ):
+                yield from _look_from_the_sides(attempt, room)
         for known in (None, *([] if not wanted.name else _unnamed(attempt, wanted, rooms))):
             if known is not None and known.name not in asked:
                 asked.add(known.name)
                 name = yield from _learn_name(attempt, known)
                 if name.lower() == wanted.name.lower():
                     return _found(attempt, known, name)
-            for node in persons(attempt.belief):
-                fits = node.person is not None and wanted.fits(node.person)
-                if fits and node.room is not None and node.room in rooms:
-                    return _found(attempt, node)
+            for node in _fitting(attempt, wanted, rooms):
+                return _found(attempt, node)
     sentence = f"Nobody was found who is as described: {arguments.text.strip() or 'a person'}."
     return attempt.failure(SkillCode.NOT_GROUNDED, sentence)
+
+
+def _fitting(
+    attempt: Attempt, wanted: PersonDescription, rooms: Collection[str]
+) -> list[BeliefNode]:
+    """The known persons in rooms who are as described."""
+    there = (node for node in persons(attempt.belief) if node.room and node.room in rooms)
+    return [node for node in there if node.person is not None and wanted.fits(node.person)]
+
+
+def _look_from_the_sides(attempt: Attempt, room: str) -> Motion:
+    """Looks around beside the furniture that is furthest away: somebody may lie behind some."""
+    scene, base = attempt.scene, attempt.base or (0.0, 0.0, 0.0)
+    pieces = [piece for piece in scene.layout.furniture if piece.room == room]
+    away = sorted(pieces, key=lambda piece: -math.dist((piece.x_m, piece.y_m), base[:2]))
+    result = PrimitiveResult(PrimitiveCode.SUCCESS, "")
+    for piece in away[:_SIDES]:
+        stand = scene.ground.at_furniture(piece, attempt.base, scene.capabilities.reach_m)
+        if stand is None:
+            continue
+        phase = f"looking around at {piece.name}"
+        result = yield from attempt.walk(stand.point_m, phase, stand.yaw_rad)
+        if result.succeeded:
+            yield from look(attempt, AROUND_RAD, phase)
+    return result
 
 
 def _unnamed(
@@ -192,17 +221,19 @@ def follow(attempt: Attempt, arguments: Arguments) -> Routine:
     if not asked.succeeded:
         return asked
     still, lost, unheard, last_m = 0, 0, 0, person.point_m
+    seen_s = attempt.scene.port.now_s()
     phase = f"following {person.name}"
     while max(lost, unheard) <= _TRIES:
         attempt.end_if_out_of_time()
         if _gap_m(attempt, last_m) > TALK_M:
             yield from _go_near(attempt, last_m, phase)
-        node = yield from _see(attempt, person, last_m)
+        node = yield from _see(attempt, person, last_m, seen_s)
         if node is None:
             last_m = yield from _go_after(attempt, last_m, lost, phase)
             lost += 1
             continue
         lost, moved_m, last_m = 0, math.dist(node.position_m, last_m), node.position_m
+        seen_s = max(seen_s, node.stamp_s)
         still = still + 1 if moved_m <= _MOVED_M else 0
         if still < _STILL_LOOKS or _gap_m(attempt, last_m) > TALK_M:
             continue
@@ -244,6 +275,10 @@ def guide(attempt: Attempt, arguments: Arguments) -> Routine:
         node = yield from _see(attempt, person, attempt.base or person.point_m)
         if node is not None and _gap_m(attempt, node.position_m) <= NEAR_M:
             stays = yield from _talk(attempt, _target(node), Act.STAY)
+            if stays.code is SkillCode.TOO_FAR:
+                # Still in the door.
+                yield from look(attempt, AROUND_RAD, f"waiting for {person.name}")
+                continue
             return _with_place(stays, _known(attempt, person) or node)
     sentence = f"{person.name} did not come along."
     return attempt.failure(SkillCode.NEED_UNMET, sentence)
@@ -255,18 +290,12 @@ def guide(attempt: Attempt, arguments: Arguments) -> Routine:
 def hand_over(attempt: Attempt, arguments: Arguments) -> Routine:
     """Gives the held thing to a person."""
     thing, person = arguments.entities
-    gone = yield from _approach(attempt, person)
-    if gone is not None:
-        return gone
     hand = attempt.hand_for(thing.name)
-    point_m = _newest_m(attempt, person)
-    attempt.scene.speak("Here you are.")
-    gate_m = attempt.scene.options.grounding_gate_m
-    primitive = Primitive(PrimitiveName.HAND_OVER, point_m, tolerance_m=gate_m, hand=hand)
-    result = yield from attempt.do(primitive, f"handing {thing.name} to {person.name}")
-    attempt.evidence.update(result.evidence)
-    if not result.succeeded:
-        return _failed(attempt, person, result.code, result.text)
+    phase = f"handing {thing.name} to {person.name}"
+    primitive = Primitive(PrimitiveName.HAND_OVER, person.point_m, hand=hand)
+    result = yield from _do_with(attempt, person, primitive, phase, "Here you are.")
+    if isinstance(result, SkillResult):
+        return result
     hands = with_thing(attempt.hands, hand or Hand.RIGHT, None)
     now_s = attempt.scene.port.now_s()
     effect = Effect(thing.name, person.name, Relation.HELD, result.position_m, now_s)
@@ -276,19 +305,12 @@ def hand_over(attempt: Attempt, arguments: Arguments) -> Routine:
 
 def take_from(attempt: Attempt, arguments: Arguments) -> Routine:
     """Takes what a person holds; the evidence names it."""
-    person = _person(arguments)
-    gone = yield from _approach(attempt, person)
-    if gone is not None:
-        return gone
-    point_m = _newest_m(attempt, person)
-    hand = attempt.hand_for("")
-    attempt.scene.speak("May I take that?")
-    gate_m = attempt.scene.options.grounding_gate_m
-    primitive = Primitive(PrimitiveName.TAKE_FROM, point_m, tolerance_m=gate_m, hand=hand)
-    result = yield from attempt.do(primitive, f"taking what {person.name} holds")
-    attempt.evidence.update(result.evidence)
-    if not result.succeeded:
-        return _failed(attempt, person, result.code, result.text)
+    person, hand = _person(arguments), attempt.hand_for("")
+    primitive = Primitive(PrimitiveName.TAKE_FROM, person.point_m, hand=hand)
+    phase = f"taking what {person.name} holds"
+    result = yield from _do_with(attempt, person, primitive, phase, "May I take that?")
+    if isinstance(result, SkillResult):
+        return result
     taken, now_s = result.evidence.get("thing", ""), attempt.scene.port.now_s()
     hands = with_thing(attempt.hands, hand or Hand.RIGHT, taken or None)
     attempt.scene.team.picked(attempt.scene.agent, hands, taken, now_s)
@@ -299,23 +321,57 @@ def take_from(attempt: Attempt, arguments: Arguments) -> Routine:
 
 
 def _talk(attempt: Attempt, person: Target, act: Act, rest: str = "") -> Routine:
-    gone = yield from _approach(attempt, person)
-    if gone is not None:
-        return gone
-    point_m = _newest_m(attempt, person)
     said = re.sub(r"^\w+(?::\w+)?: ", "", rest) if act is Act.TELL else _SAID[act]
     said = said.format(rest=rest) if act is Act.ASK else said
-    attempt.scene.speak(said)
-    gate_m = attempt.scene.options.grounding_gate_m
     words = f"{act} {rest}".strip()
-    primitive = Primitive(PrimitiveName.TALK, point_m, tolerance_m=gate_m, words=words)
-    result = yield from attempt.do(primitive, f"talking to {person.name}")
+    primitive = Primitive(PrimitiveName.TALK, person.point_m, words=words)
     attempt.evidence.update(person=person.name, said=said)
-    if not result.succeeded:
-        return _failed(attempt, person, result.code, result.text)
+    phase = f"talking to {person.name}"
+    result = yield from _do_with(attempt, person, primitive, phase, said)
+    if isinstance(result, SkillResult):
+        return result
     answer = result.evidence.get(ANSWER)
     attempt.evidence.update({ANSWER: answer} if answer is not None else {})
     return attempt.success()
+
+
+def _do_with(
+    attempt: Attempt, person: Target, primitive: Primitive, phase: str, said: str
+) -> Generator[tuple[str, float], None, PrimitiveResult | SkillResult]:
+    """Does something with a person, who is looked for if no longer there; else the failure."""
+    gate_m = attempt.scene.options.grounding_gate_m
+    for is_last in (False, True):
+        gone = yield from _approach(attempt, person)
+        if gone is not None:
+            return gone
+        attempt.scene.speak(said)
+        there = replace(primitive, target_m=_newest_m(attempt, person), tolerance_m=gate_m)
+        result = yield from attempt.do(there, phase)
+        if result.succeeded:
+            attempt.evidence.update(result.evidence)
+            return result
+        is_gone = result.code is PrimitiveCode.NOTHING_THERE
+        if is_last or not is_gone or not (yield from _seek(attempt, person)):
+            break
+    attempt.evidence.update(result.evidence)
+    return _failed(attempt, person, result.code, result.text)
+
+
+def _seek(attempt: Attempt, person: Target) -> Generator[tuple[str, float], None, bool]:
+    """Looks for a person who has gone away, room by room, the nearest first; whether seen."""
+    since_s, phase = attempt.scene.port.now_s(), f"looking for {person.name}"
+    for room in _rooms_in(attempt, ""):
+        attempt.end_if_out_of_time()
+        stand = attempt.scene.ground.in_room(room, attempt.base)
+        if stand is None:
+            continue
+        walked = yield from attempt.walk(stand.point_m, phase, stand.yaw_rad)
+        if walked.succeeded:
+            yield from look(attempt, AROUND_RAD, phase)
+        node = _known(attempt, person)
+        if node is not None and node.stamp_s >= since_s:
+            return True
+    return False
 
 
 def _failed(attempt: Attempt, person: Target, code: PrimitiveCode, text: str) -> SkillResult:
@@ -381,10 +437,14 @@ def _step_back(attempt: Attempt, point_m: Vec3, phase: str) -> Motion:
 
 
 def _see(
-    attempt: Attempt, person: Target, point_m: Vec3
+    attempt: Attempt, person: Target, point_m: Vec3, seen_s: float = math.inf
 ) -> Generator[tuple[str, float], None, BeliefNode | None]:
-    """Looks at a point, then around; the person as just seen, or None."""
-    since_s, phase = attempt.scene.port.now_s(), f"looking for {person.name}"
+    """Looks at a point, then around; the person as just seen, or None.
+
+    `seen_s`: when the person was seen last before this; what was seen since then, on the way, is
+    news, too.
+    """
+    since_s, phase = attempt.scene.port.now_s() - _PICTURE_S, f"looking for {person.name}"
     for views in ((), AROUND_RAD):
         yield from attempt.do(Primitive(PrimitiveName.LOOK, point_m, views_rad=views), phase)
         node = _known(attempt, person)
@@ -392,7 +452,7 @@ def _see(
             continue
         # Of what stands still before a still camera there is nothing new to remember.
         is_still_there = not views and math.dist(node.position_m, point_m) <= _MOVED_M
-        if is_still_there or node.stamp_s >= since_s - _PICTURE_S:
+        if is_still_there or node.stamp_s >= since_s or node.stamp_s > seen_s:
             return node
     return None
 

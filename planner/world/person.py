@@ -126,8 +126,15 @@ class Act(StrEnum):
     STAY = "stay"
 
 
+class Stroll(FileModel):
+    """A walk of a person, after so many seconds of the world's time, to a room or furniture."""
+
+    after_s: Annotated[float, Field(ge=0.0, le=1e5)]
+    to: str
+
+
 class PersonPlacement(FileModel):
-    """A person of a house or episode, who does nothing unasked.
+    """A person of a house or episode, who does nothing else unasked than to walk.
 
     Attributes:
         name: unique among them; "" = nobody will learn it.
@@ -139,6 +146,7 @@ class PersonPlacement(FileModel):
             who is asked for a question; `no` to `follow` and `come` for one
             who is not followed and does not come along; `goes_to` is the room or furniture to which
             one who is followed walks unasked.
+        strolls: where the person walks by itself, in the order of time.
     """
 
     name: FirstName = ""
@@ -151,6 +159,7 @@ class PersonPlacement(FileModel):
     answers: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=20)] = (
         Field(default_factory=dict)
     )
+    strolls: Annotated[tuple[Stroll, ...], Field(max_length=20)] = ()
 
 
 def person_name(number: int) -> str:

@@ -38,10 +38,10 @@ _STEPS = (0.0, -0.25, 0.25, -0.4, 0.4)
 
 @dataclass(slots=True)
 class Walk:
-    """A person who comes along behind an agent, or who is followed by it.
+    """A person who comes along behind an agent, who is followed by it, or who walks alone.
 
     Attributes:
-        agent: whom the person follows, or who follows.
+        agent: whom the person follows, or who follows; "" = nobody.
         place: where a person goes who is followed; "" = the person comes along.
         corners: of the way, the next one first.
         planned_s: when that was found; -inf = never.
@@ -82,6 +82,10 @@ def place_people(
         if record.room not in ground.house.rooms_by_name:
             reason = f"{ground.house.name} has no room {record.room!r}"
             raise FileError(episode.title, f"{where}.room", reason)
+        for k, stroll in enumerate(record.strolls):
+            if floor_cell(ground.grid(RADIUS_M), ground.house, stroll.to) is None:
+                reason = f"there is no floor to stand on at {stroll.to!r}"
+                raise FileError(episode.title, f"{where}.strolls.{k}.to", reason)
         piece = ground.house.furniture_by_name.get(record.at or "")
         if record.at is not None and piece is None:
             reason = f"{ground.house.name} has no furniture {record.at!r}"

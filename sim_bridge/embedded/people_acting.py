@@ -204,9 +204,16 @@ def _take(
 
 
 def advance_persons(world: KinematicWorld, dt_s: float) -> None:
-    """Lets persons who come along, or who are followed, walk for some seconds."""
+    """Lets persons who come along, are followed, or walk by themselves do so for some seconds."""
+    for name, strolls in world.strolls.items():
+        if strolls and name not in world.walks and strolls[0].after_s <= world.time_s:
+            world.walks[name] = Walk("", strolls.pop(0).to)
     for name, walk in list(world.walks.items()):
-        person, agent = world.things[name], world.agents[walk.agent]
+        person = world.things[name]
+        if not walk.agent:
+            _stroll_on(world, person, walk, dt_s)
+            continue
+        agent = world.agents[walk.agent]
         away_m = math.dist((person.x_m, person.y_m), (agent.x_m, agent.y_m))
         if walk.place:
             _lead_on(world, person, walk, away_m, dt_s)
@@ -218,6 +225,17 @@ def advance_persons(world: KinematicWorld, dt_s: float) -> None:
             walk.still_s = 0.0 if agent.remaining_path else walk.still_s + dt_s
             if walk.still_s >= _FORGOTTEN_S:
                 world.walks.pop(name)
+
+
+def _stroll_on(world: KinematicWorld, person: Thing, walk: Walk, dt_s: float) -> None:
+    """A step of one who walks alone."""
+    if walk.planned_s == -math.inf:
+        _stand_up(world, person)
+        walk.corners, walk.planned_s = _way_to(world, person, walk.place), world.time_s
+    if walk.corners:
+        _step(world, person, walk, dt_s)
+    else:
+        world.walks.pop(person.name)
 
 
 def _lead_on(world: KinematicWorld, person: Thing, walk: Walk, away_m: float, dt_s: float) -> None:

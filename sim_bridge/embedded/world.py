@@ -105,6 +105,7 @@ class KinematicWorld:
         self.persons = {person_name(i): record for i, record in enumerate(episode.people)}
         # Persons who follow, or are followed.
         self.walks: dict[str, Walk] = {}
+        self.strolls = {name: list(record.strolls) for name, record in self.persons.items()}
         bodies_m = [(agent.x_m, agent.y_m) for agent in self.agents.values()]
         rng = np.random.default_rng([seed, 5])
         for person in place_people(ground, episode, self.things, bodies_m, ids, rng):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import pytest
@@ -24,20 +25,33 @@ def house() -> House:
     return load_house("heldout_0")
 
 
-def follow(text: str, *done: tuple[str, dict[str, list[str]]], asked: str = "") -> Run:
+def in_room(name: str) -> tuple[float, float, float]:
+    """The robot's start in the middle of a room."""
+    point = house().rooms_by_name[name].shape.representative_point()
+    return (point.x, point.y, 0.0)
+
+
+def follow(
+    text: str,
+    *done: tuple[str, dict[str, list[str]]],
+    asked: str = "",
+    people: Sequence[Mapping[str, object]] = PEOPLE,
+    start: tuple[float, float, float] | None = None,
+) -> Run:
     """What becomes of an instruction, judged by these predicates with arguments.
 
-    `asked`: the question that everybody has.
+    `asked`: the question that everybody has; `start`: of the robot, None = anywhere.
     """
     question = {"question": asked} if asked else {}
-    people = [{**person, "answers": {"name": person["name"], **question}} for person in PEOPLE]
+    cast = [{**person, "answers": {"name": person["name"], **question}} for person in people]
     evaluation = {
         "propositions": [{"function_name": name, "args": args} for name, args in done],
         "constraints": [],
     }
     document = bare_episode(house(), 1).model_dump(mode="json") | {
         "episode_id": "company",
-        "people": people,
+        "people": cast,
+        "agents": [{"uid": "agent_0", "kind": "robot", "start": start}],
         "instruction": text,
         "evaluation": evaluation if done else None,
     }
@@ -135,7 +149,6 @@ def test_what_is_asked_about_people_is_told_at_the_end(text: str, says: str) -> 
         ("Greet the person wearing a red shirt at the tv stand.", "nobody like that is at"),
         ("Answer the question of Kim in the kitchen.", "person_0 does not say the question"),
         ("Answer a question.", "say the question itself"),
-        ("Follow me to the kitchen.", "nobody knows where the speaker is"),
         ("Guide Kim in the kitchen to the desk.", "there is no such place: the desk"),
     ],
 )
@@ -146,3 +159,56 @@ def test_what_cannot_be_done_with_people_ends_with_the_reason(text: str, why: st
     assert outcome.text.startswith("not done: ")
     assert why in outcome.text
     assert ("bring a apple to you" in outcome.text) is ("then bring" in text)
+
+
+SPEAKER = {"name": "Sam", "clothes": ["white coat"], "room": "bathroom_0"}
+HAS_APPLE: Done = ("is_handed_over", {"objects": ["apple_0"], "persons": ["person_0"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "strolls", "done"),
+    [
+        ("Bring me an apple.", (), [HAS_APPLE]),
+        # The speaker has gone to another room meanwhile.
+        ("Bring me an apple.", ({"after_s": 30.0, "to": "bedroom_0"},), [HAS_APPLE]),
+        (
+            "Follow me to the kitchen.",
+            (),
+            [("is_followed", {"persons": ["person_0"], "places": ["kitchen_0"]})],
+        ),
+        (
+            "Take me to the bedroom.",
+            (),
+            [("is_guided", {"persons": ["person_0"], "places": ["bedroom_0"]})],
+        ),
+    ],
+)
+def test_the_speaker_is_the_person_who_is_there(
+    text: str, strolls: tuple[dict[str, object], ...], done: list[Done]
+) -> None:
+    """Somebody else stands in the kitchen."""
+    speaker = {**SPEAKER, "strolls": strolls}
+    found = follow(text, *done, people=(speaker, PEOPLE[0]), start=in_room("bathroom_0"))
+    assert found.verdict.success, found.result.outcome.text
+    assert found.result.outcome.code is InstructionCode.DONE
+
+
+def test_what_the_speaker_cannot_take_is_put_down_beside() -> None:
+    """A person holds one thing."""
+    beside: Done = ("is_in_room", {"objects": ["mixing_bowl_0"], "rooms": ["bathroom_0"]})
+    text, start = "Bring me an apple and a mixing bowl.", in_room("bathroom_0")
+    found = follow(text, HAS_APPLE, beside, people=(SPEAKER,), start=start)
+    assert found.verdict.success, found.result.outcome.text
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("Follow me to the kitchen.", "nobody knows where the speaker is"),
+        ("Bring me an apple.", "Where are you: in the bathroom"),
+    ],
+)
+def test_without_anybody_there_the_speaker_is_not_known(text: str, why: str) -> None:
+    found = follow(text, people=(PEOPLE[0],), start=in_room("bathroom_0"))
+    assert found.result.outcome.code is not InstructionCode.DONE
+    assert why in f"{found.result.outcome.text} {found.result.outcome.question}"

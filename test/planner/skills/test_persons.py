@@ -245,3 +245,17 @@ def test_a_thing_is_handed_over_and_taken_back() -> None:
 )
 def test_wrong_calls_are_refused(call: str, code: SkillCode) -> None:
     assert Home({"room": "bedroom_0"}).run(call).code is code
+
+
+def test_who_went_away_meanwhile_is_looked_for() -> None:
+    """The person leaves the kitchen unasked, while the robot stands there."""
+    stroll = {"after_s": 40.0, "to": "bedroom_0"}
+    home = Home({"name": "Ann", "room": "kitchen_0", "strolls": [stroll]})
+    home.run("FindPerson[person]")
+    home.run("Navigate[living_room_0]")
+    while home.backend.now_s() < 90.0:
+        home.run("Wait[]")
+    assert home.truth("person_0").room == "bedroom_0"
+    result = home.run("Greet[person_0]")
+    assert result.succeeded, result.text
+    assert home.done() == ("met",)

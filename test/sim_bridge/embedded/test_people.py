@@ -187,3 +187,24 @@ def test_persons_repeat_with_the_seed() -> None:
     people = [{"room": "kitchen_0"}, {"room": "bedroom_0"}]
     one, other = (loaded(*people).world_state() for _ in range(2))
     assert one.entities == other.entities
+
+
+def test_a_person_walks_alone_when_the_file_says_so() -> None:
+    stroll = {"after_s": 1.0, "to": "living_room_0"}
+    backend = loaded({"room": "kitchen_0", "gesture": "waving", "strolls": [stroll]})
+    start = backend.world_state().entities["person_0"].pose.position_m
+    backend.step(0.5)
+    assert backend.world_state().entities["person_0"].pose.position_m == start
+    for _ in range(300):
+        backend.step(0.1)
+    entity = backend.world_state().entities["person_0"]
+    assert entity.room == "living_room_0"
+    # Who walks waves no more.
+    assert entity.person == Person()
+
+
+def test_nobody_walks_to_where_there_is_no_floor() -> None:
+    with pytest.raises(
+        FileError, match=r"people\.0\.strolls\.0\.to: there is no floor .* 'moon_0'"
+    ):
+        loaded({"room": "kitchen_0", "strolls": [{"after_s": 1.0, "to": "moon_0"}]})
