@@ -1,7 +1,7 @@
 // The floor plan: rooms and furniture by the report's code, over it what moves.
 
 import { plain, svg } from "../../../replay/report/assets/dom.js";
-import { View, floorPlan } from "../../../replay/report/assets/floor_plan.js";
+import { View, floorPlan, personShapes } from "../../../replay/report/assets/floor_plan.js";
 import type { Comparison } from "./compare";
 import { byId } from "./draw";
 import type { Believed, Entity, Explored, Plan, Point } from "./protocol";
@@ -147,11 +147,13 @@ export class FloorMap {
     const title = titleOf(name, e);
     const shown = mark.querySelector("title");
     if (shown && shown.textContent !== title) shown.textContent = title;
-    const classes = `${kind}${name === this.selected ? " selected" : ""}`;
+    const classes = `${kind}${e.class === "person" ? " person" : ""}${name === this.selected ? " selected" : ""}`;
     if (mark.getAttribute("class") !== classes) mark.setAttribute("class", classes);
     mark.setAttribute("transform", this.view.translation([e.x, e.y]));
-    if (kind === "agent" && e.yaw !== null) {
-      mark.querySelector(".nose")?.setAttribute("transform", `rotate(${this.view.degrees(e.yaw).toFixed(1)})`);
+    if (e.yaw !== null) {
+      const turned = `rotate(${this.view.degrees(e.yaw).toFixed(1)})`;
+      if (kind === "agent") mark.querySelector(".nose")?.setAttribute("transform", turned);
+      mark.querySelector(".shoulders")?.setAttribute("transform", turned);
     }
   }
 
@@ -164,6 +166,7 @@ export class FloorMap {
         svg("path", { d: "M0.12,-0.14 L0.36,0 L0.12,0.14 Z", class: `nose a${number}` }),
         svg("text", { y: 0.09, class: "number" }, String(number))) as SVGElement;
     }
+    if (e.class === "person") return svg("g", null, title, ...personShapes(), svg("circle", { r: 0.26, class: "target" })) as SVGElement;
     if (kind === "box") {
       const [w, h] = [e.size[0] || 0.4, e.size[1] || 0.4];
       return svg("g", null, title, svg("rect", { x: -w / 2, y: -h / 2, width: w, height: h })) as SVGElement;

@@ -108,6 +108,11 @@ export function nameOffsets(things, taken) {
   });
 }
 
+/** A person from above, who looks along x: shoulders and a head. */
+export function personShapes() {
+  return [svg("ellipse", { class: "shoulders", rx: 0.13, ry: 0.24 }), svg("circle", { class: "head", r: 0.1 })];
+}
+
 /** Groups of a plan: floors, furniture, walls and doors, names. */
 export function floorPlan(plan, view) {
   const points = (corners) => view.points(corners);

@@ -1,7 +1,7 @@
 // The run as it went: the map with agents and things, the pictures of the moment, and the slider.
 
 import { clock, el, svg } from "./dom.js";
-import { dashArray, DASHES, floorPlan, nameOffsets, roomNameBoxes, View } from "./floor_plan.js";
+import { dashArray, DASHES, floorPlan, nameOffsets, personShapes, roomNameBoxes, View } from "./floor_plan.js";
 import { lastAt } from "./timeline.js";
 
 const SPEEDS = [1, 2, 5, 10, 30, 100];
@@ -176,9 +176,11 @@ function drawThings(timeline, bag, view, group, pose) {
   const drawn = bag.things.map((thing) => {
     const name = svg("text", { x: 0.16, y: 0.06 }, thing.name.replaceAll("_", " "));
     const title = svg("title");
-    const node = svg("g", { class: "thing" }, title, svg("circle", { r: 0.09 }), name);
+    const person = thing.class_name === "person";
+    const node = svg("g", { class: person ? "thing person" : "thing" }, title, ...(person ? personShapes() : [svg("circle", { r: 0.09 })]), name);
     group.append(node);
-    const moved = thing.places.length > 1;
+    // Who a person is is always said.
+    const moved = person || thing.places.length > 1;
     node.classList.toggle("moved", moved);
     return { thing, node, name, title, moved };
   });
@@ -193,7 +195,8 @@ function drawThings(timeline, bag, view, group, pose) {
       const hand = place.hand ? ` in ${place.hand}` : "";
       title.textContent = `${thing.name}: ${place.holder ? `held by ${place.holder}${hand}` : place.parent}`;
       // What is in a hand is under the agent's body.
-      if (moved) named.push({ name, words: thing.name, at: view.place(corner), clear: held ? 0.46 : 0.16 });
+      const clear = held ? 0.46 : thing.class_name === "person" ? 0.3 : 0.16;
+      if (moved) named.push({ name, words: thing.name, at: view.place(corner), clear });
     }
     nameOffsets(named, rooms).forEach(([dx, dy], i) => {
       named[i].name.setAttribute("x", dx.toFixed(3));

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
 
 from planner.cli import main
+from planner.world.geometry import Pose
+from planner.world.person import Person
+from planner.world.state import EntityState
+from planner.world.vocabulary import EntityKind, Relation
 
 
 @pytest.fixture
@@ -34,6 +39,37 @@ def walk(record, tmp_path):
     output = tmp_path / "out"
     assert main(["report", str(bag.close()), "-o", str(output)]) == 0
     return output / "report.html"
+
+
+@pytest.mark.slow
+def test_a_person_is_drawn_as_one_and_named(film, browser, tmp_path) -> None:
+    """Also one who never moves."""
+    film.solved()
+    ann = EntityState(
+        name="person_0",
+        kind=EntityKind.OBJECT,
+        class_name="person",
+        instance_id=99,
+        pose=Pose.planar(2.0, 1.0, 0.6),
+        size_m=(0.4, 0.5, 1.7),
+        parent="floor_kitchen_0",
+        relation=Relation.ON,
+        room="kitchen_0",
+        person=Person("Ann", ("red shirt",)),
+    )
+    film.states = [
+        replace(state, entities={**state.entities, ann.name: ann}) for state in film.states
+    ]
+    output = tmp_path / "out"
+    main(["report", str(film.everything("bag").close()), "-o", str(output)])
+    browser.open(output / "report.html")
+    marks = "document.querySelectorAll('.things .person')"
+    assert browser.run(f"{marks}.length") == 1
+    assert browser.run(f"{marks}[0].querySelectorAll('.shoulders, .head').length") == 2
+    assert (
+        browser.run(f"getComputedStyle({marks}[0].querySelector('text')).visibility") == "visible"
+    )
+    assert not browser.complaints
 
 
 @pytest.mark.slow
