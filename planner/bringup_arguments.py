@@ -159,7 +159,7 @@ ARGUMENTS: tuple[Argument, ...] = (
     Argument("console_prices", "", "file of what models cost, for that page; empty = none"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
-    Argument("nodes", "", "which of the nodes this machine starts, separated by commas; empty = all"),
+    Argument("nodes", "", "nodes that this machine starts, separated by commas; empty = all"),
     Argument("params_file", "", "ROS parameter file for every node; overrides the arguments"),
     Argument("namespace", "", "ROS namespace of the whole stack; empty = none"),
     Argument(

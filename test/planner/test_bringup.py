@@ -218,7 +218,7 @@ def test_a_machine_starts_its_own_share_of_the_nodes() -> None:
 
 def test_a_share_that_the_other_arguments_do_not_ask_for_is_refused() -> None:
     with pytest.raises(
-        ArgumentError, match="'memry' is none of .* did you mean 'memory'"
+        ArgumentError, match=r"'memry' is none of .* did you mean 'memory'"
     ) as refused:
         node_list(Arguments.from_text({"planner": "expert", "nodes": "bridge,memry"}))
     assert refused.value.name == "nodes"
