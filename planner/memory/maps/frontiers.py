@@ -250,11 +250,12 @@ def straight_ways(
     """
     for number in range(headings):
         heading_rad = wrap_angle_rad(number * math.tau / headings)
-        turned = replace(start, yaw_rad=heading_rad)
+        cos, sin = math.cos(heading_rad), math.sin(heading_rad)
         for length_m in lengths_m:
             steps = max(1, math.ceil(length_m / every_m))
             yield tuple(
-                turned.ahead(heading_rad, length_m * step / steps) for step in range(1, steps + 1)
+                Stance(start.x_m + d * cos, start.y_m + d * sin, heading_rad, start.pitch_rad)
+                for d in (length_m * step / steps for step in range(1, steps + 1))
             )
 
 
