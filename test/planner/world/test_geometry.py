@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 import pickle
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.world.geometry import record
+from planner.world.geometry import matrix_from_quaternion, quaternion_from_matrix, record
 
 
 @record
@@ -61,3 +62,28 @@ def test_type_checkers_let_nobody_write_to_it(tmp_path: Path) -> None:
     )
     assert checked.returncode == 1, checked.stderr
     assert 'program.py:3: error: Property "position_m"' in checked.stdout
+
+
+HALF = math.sqrt(0.5)
+
+
+@pytest.mark.parametrize(
+    "quaternion",
+    [
+        (0.0, 0.0, 0.0, 1.0),
+        # Half turns about each axis, where the trace says nothing of the axis.
+        (1.0, 0.0, 0.0, 0.0),
+        (0.0, 1.0, 0.0, 0.0),
+        (0.0, 0.0, 1.0, 0.0),
+        # Of a camera: x to the right, y down, z ahead.
+        (-0.5, 0.5, -0.5, 0.5),
+        (HALF, 0.0, -HALF, 0.0),
+        (0.1, -0.7, 0.1, 0.7),
+    ],
+)
+def test_a_rotation_is_found_again_in_its_matrix(
+    quaternion: tuple[float, float, float, float],
+) -> None:
+    found = quaternion_from_matrix(matrix_from_quaternion(quaternion))
+    assert found[3] >= 0
+    assert found == pytest.approx(quaternion, abs=1e-12)
