@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from planner.grounding.records import request_words
+from planner.language.goal_form import Find, Follow, Go, Goal, Guide, Meet, Tell
+from planner.language.interpretation import interpret
+from planner.language.reading import NoCommand, NoCommandReason
 from planner.planning.dialogues import limit_reached
 from planner.planning.learned.chooser import FEATURES, CallFeatures, PlannerModel, best, rank
 from planner.planning.learned.network import Array, Reading, read
@@ -374,6 +378,27 @@ MAX_ENTITIES = 600
 _DRAWS = 23
 
 
+NOTHING_FOUND = "not done: nothing was found that the instruction may mean"
+
+
+def beyond(instruction: str) -> str:
+    """Why an instruction is not for this planner, as the rules of language read it; "" = it may be.
+
+    The network was trained on things that are brought and changed, and takes any name for one. What
+    the rules do not understand is left to it.
+    """
+    found = interpret(instruction)
+    if isinstance(found, NoCommand) and found.reason is NoCommandReason.QUESTION:
+        return "the planner `learned` answers no questions"
+    if not isinstance(found, Goal):
+        return ""
+    other = [r for r in found.requests if isinstance(r, Find | Follow | Go | Guide | Meet | Tell)]
+    with_people = any(isinstance(r, Follow | Guide | Meet | Tell) for r in other)
+    if with_people or len(other) == len(found.requests):
+        return f"the planner `learned` only brings and changes things: {request_words(other[0])}"
+    return ""
+
+
 @dataclass(slots=True)
 class _Agent:
     """What one agent knows, and what it was last told."""
@@ -427,6 +452,8 @@ class Learned:
                 tokens = read_tokens(self._task.instruction, self._model.vocabulary)
             except InstructionError as error:
                 return Decision(failure=str(error), end=InstructionCode.BAD_REQUEST)
+            if why := beyond(self._task.instruction):
+                return Decision(failure=why, end=InstructionCode.BAD_REQUEST)
             self._read = tokens, read(self._model.weights, self._model.vocabulary, tokens)
         if len(context.belief.nodes) > MAX_ENTITIES:
             count = len(context.belief.nodes)
@@ -439,6 +466,8 @@ class Learned:
             if agent.situation.calls >= self._max_calls:
                 return limit_reached(self._max_calls, {"planner_limit": name})
             call = self._chosen(agent, len(context.task.agents))
+            if call == DONE and self._has_found_nothing(agent):
+                return Decision(failure=NOTHING_FOUND)
             agent.waited = call == WAIT
             if call != WAIT:
                 calls[name] = running[name] = call
@@ -456,6 +485,12 @@ class Learned:
             self._read = tokens, read(self._model.weights, self._model.vocabulary, tokens)
         agent = self._caught_up(name, context, dict(context.running))
         return self._choices(agent, len(context.task.agents))
+
+    def _has_found_nothing(self, agent: _Agent) -> bool:
+        """Whether nothing that is known is what the instruction speaks of."""
+        assert self._read is not None  # noqa: S101 - set by the callers
+        asked = progress_of(*self._read, agent.situation).asked
+        return bool(asked.max(initial=0) <= HALF)
 
     def _choices(self, agent: _Agent, team: int) -> Choices:
         assert self._read is not None  # noqa: S101 - set by the callers

@@ -323,6 +323,7 @@ class Progress:
         away: (O,): it is not on or in what it has to be brought to.
         wanted: (O,): it has to be brought somewhere at all.
         state: (E, 4): it has to get the state and has not.
+        asked: (E,): something is asked of it, done or not.
         need: (E,): as many are asked for as to need this one, too.
         blocked: (E,): something else comes before.
         first_state: (O,): its state comes before it is moved.
@@ -344,6 +345,7 @@ class Progress:
     away: Array
     wanted: Array
     state: Array
+    asked: Array
     need: Array
     blocked: Array
     first_state: Array
@@ -475,6 +477,7 @@ def progress_of(tokens: tuple[Token, ...], reading: Reading, situation: Situatio
         away,
         wanted,
         state,
+        says,
         share @ np.clip(still, 0, 1) * free + share @ np.clip(left, 0, 1) * by_others,
         blocked,
         (share @ own)[:count] * state[:count].max(1, initial=0),

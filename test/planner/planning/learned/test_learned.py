@@ -17,7 +17,14 @@ from planner.planning.learned.chooser import (
     shipped_planner,
     write_planner,
 )
-from planner.planning.learned.learned import MAX_CALLS, MAX_ENTITIES, WAIT, ChoiceMaker, Learned
+from planner.planning.learned.learned import (
+    MAX_CALLS,
+    MAX_ENTITIES,
+    NOTHING_FOUND,
+    WAIT,
+    ChoiceMaker,
+    Learned,
+)
 from planner.planning.learned.network import read
 from planner.planning.learned.progress import Situation, progress_of
 from planner.planning.learned.tokens import read_tokens
@@ -189,6 +196,31 @@ def test_what_cannot_be_read_is_one_clear_end(model: PlannerModel) -> None:
         many = decided(model, "Put the cup on the table.", count)
         assert f"up to {MAX_ENTITIES} entities; {count} are known" in many.failure
         assert not many.calls
+
+
+@pytest.mark.parametrize(
+    ("instruction", "why"),
+    [
+        ("Greet Kim in the kitchen.", "only brings and changes things: meet Kim in the kitchen"),
+        ("Put the cup on the table and follow me to the hall.", "things: follow you"),
+        ("Find a cup.", "only brings and changes things: find a cup"),
+        ("What is in the kitchen?", "answers no questions"),
+    ],
+)
+def test_what_it_cannot_do_is_refused_before_anything_moves(
+    model: PlannerModel, instruction: str, why: str
+) -> None:
+    """The network takes Kim for a thing that goes to the kitchen, and would look for it."""
+    refused = decided(model, instruction)
+    assert refused.end is InstructionCode.BAD_REQUEST
+    assert why in refused.failure
+    assert not refused.calls
+
+
+def test_what_is_not_found_anywhere_is_not_done(model: PlannerModel) -> None:
+    found = decided(model, "Put the cup on the table.", nodes=0)
+    assert found.failure == NOTHING_FOUND
+    assert not decided(model, "Put the cup on the table.").failure
 
 
 def test_weights_that_do_not_fit_are_named(model: PlannerModel, tmp_path: Path) -> None:
