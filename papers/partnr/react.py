@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from papers.partnr import prompts
@@ -111,6 +111,10 @@ class PartnrScript:
     def is_all_seen(self, agent: str) -> bool:  # noqa: ARG002 - asked of strict ones
         """Its model ends when it wants to."""
         return True
+
+    def needless(self, agent: str) -> Iterable[SkillCall]:  # noqa: ARG002 - likewise
+        """None: its model chooses."""
+        return ()
 
     def shortened(self, turn: str) -> str:
         """A result without what was known then."""

@@ -37,6 +37,7 @@ from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.training.improvement.sampler import SoftmaxMode
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import read_traces
+from planner.training.traces.rules import with_fewer_searches
 from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe
 from planner.world.errors import PlannerError
 from planner.world.topics import one_line
@@ -66,6 +67,12 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
         choices=[*Wording],
         default=Wording.PAPER.value,
         help="of traces, as of the planner's option",
+    )
+    parser.add_argument(
+        "--searches",
+        type=int,
+        metavar="N",
+        help="of traces: at most N calls in vain before each thing done; default: all",
     )
     parser.add_argument(
         "--longest",
@@ -119,7 +126,10 @@ def run_finetuned(args: argparse.Namespace) -> int:
 def run_hd(args: argparse.Namespace) -> int:
     """Fine-tunes a model to dialogues."""
     return _tune(
-        args, list(_chats(args.data, args.keep_out, Wording(args.wording))), "dialogues", "react"
+        args,
+        list(_chats(args.data, args.keep_out, Wording(args.wording), args.searches)),
+        "dialogues",
+        "react",
     )
 
 
@@ -144,7 +154,9 @@ def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: s
     return 0
 
 
-def _chats(places: Iterable[Path], keep_out: Iterable[str], wording: Wording) -> Iterable[Chat]:
+def _chats(
+    places: Iterable[Path], keep_out: Iterable[str], wording: Wording, searches: int | None
+) -> Iterable[Chat]:
     for place in places:
         if place.suffix == CHATS_ENDING:
             yield from read_chats([place])
@@ -153,7 +165,10 @@ def _chats(places: Iterable[Path], keep_out: Iterable[str], wording: Wording) ->
             yield from chats_in(place, Evaluated.of(keep_out), collected)
             print(f"{place}: dialogues: {collected}")
         else:
-            yield from chats_of_traces(read_traces(place), str(place), wording)
+            traces = read_traces(place)
+            if searches is not None:
+                traces = (with_fewer_searches(trace, searches) for trace in traces)
+            yield from chats_of_traces(traces, str(place), wording)
 
 
 def add_ddaft(parser: argparse.ArgumentParser) -> None:

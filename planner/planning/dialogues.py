@@ -82,6 +82,9 @@ class Script(Protocol):
     def is_all_seen(self, agent: str) -> bool:
         """Whether an agent's dialogue has told something for each thing that the task names."""
 
+    def needless(self, agent: str) -> Iterable[SkillCall]:
+        """Calls that do not serve the task, by what an agent's dialogue has told."""
+
     def shortened(self, turn: str) -> str:
         """A user turn without its optional parts; the turn itself if it has none."""
 
@@ -206,6 +209,8 @@ class AgentDialogues:
         vain += [call for word, node in near.items() for call in _needless(word, node)]
         looks = _looks(context.belief, self._script.naming)
         vain += self._vain_ends(dialogue, context, looks)
+        if dialogue.messages:
+            vain += self._script.needless(dialogue.agent)
         blocked = (*dialogue.repeats.blocked, *vain)
         return Ability(verbs, blocked, may_ask, held, is_full, tuple(near))
 
@@ -418,6 +423,10 @@ class NumberedScript:
     def is_all_seen(self, agent: str) -> bool:
         """As far as the short wording knows; the paper's does not ask."""
         return not self.strict or self._short[agent].is_all_seen
+
+    def needless(self, agent: str) -> Iterable[SkillCall]:
+        """As far as the short wording knows; in the paper's, none."""
+        return self._short[agent].needless() if self.strict else ()
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""

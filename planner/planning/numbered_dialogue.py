@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
@@ -17,7 +17,8 @@ from planner.planning.learned.tokens import NOUN, Token, nouns_of
 from planner.world.belief import UNNAMED_CLASS, Belief, BeliefNode, named_by_class
 from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities, PrimitiveName
-from planner.world.skill import SUCCESS_TEXT, SkillName
+from planner.world.skill import SUCCESS_TEXT, SkillCall, SkillName
+from planner.world.states import Condition, default_state_skills
 
 # Which skills a model is offered, and in which order.
 
@@ -163,8 +164,10 @@ def without_list(turn: str) -> str:
 #
 # What a tuned model needs no telling is left out, and a thing is called by its class and number, so
 # that a call has the words of the task in it. What a word of the task may mean stands behind that
-# word, and the task is told again whenever something was picked up or put down, so that what is to
-# be copied is near. It is made of the paper's lines, so that recorded traces can be told in it too.
+# word; what no word may mean is not told, unless the task names no things. What is to be copied is
+# near: after something was picked up, the part of the task that names it is told again, with the
+# furniture that it may mean; after something was put down or changed, what was not handled yet. It
+# is made of the paper's lines, so that recorded traces can be told in it too.
 
 
 class Wording(StrEnum):
@@ -176,6 +179,11 @@ class Wording(StrEnum):
 
 SHORT_SYSTEM = "You plan what a robot does in a house. Answer with its next call."
 _SHORT_SUCCESS, _NOWHERE, _UNSEEN = "Ok.", "elsewhere", "not seen"
+_LEFT, _NOTHING_LEFT = "Left:", "Nothing left."
+_CLOSING = re.compile(r"\b(?:clos|shut)", re.IGNORECASE)
+_WHERE = r"\b(?:at|by|beside|in|inside|into|near|next to|on|onto|of|to|with) (?:the|an?|that) "
+_REFERS = re.compile(r"\b(?:it|them|they|both|these|those)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _ENTITY = re.compile(r"Object\.(\d+): (.*?)(?: in (\S+))?")
 _CHANGE = re.compile(r"(?:Add|Update) Object\.(\d+)( \(picked\))?: (.*)")
 _OBJECT = re.compile(r"\bObject\.(\d+)\b")
@@ -202,37 +210,102 @@ class ShortDialogue:
         """`entities` are the lines of `entity_line` at the start."""
         self._task = f"Task: {instruction}"
         self._nouns = nouns_of(instruction)
+        self._names_things = any(noun.objects for noun in filter(_is_sure, self._nouns))
+        self._parts = _parts_of(instruction)
         self._told: dict[str, _Told] = {}
+        # In the course of the dialogue.
+        self._put: set[str] = set()
+        self._changed: set[str] = set()
         for line in entities:
             if (found := _ENTITY.fullmatch(line)) is not None:
                 self._told[found[1]] = _read(found[2], room=found[3] or "")
         furniture = default_catalogue().furniture
-        self._furniture = {n for n, one in self._told.items() if one.class_name in furniture}
+        # In their order.
+        self._furniture = {n: None for n, one in self._told.items() if one.class_name in furniture}
 
     def opening(self, verbs: Sequence[str], *, may_ask: bool = False) -> str:
         """The first one: the house by rooms, actions, the task and what its words may mean."""
         rooms: dict[str, list[str]] = {}
         for number in self._told:
-            rooms.setdefault(self._room(number) or _NOWHERE, []).append(self._named(number))
+            if number in self._furniture or not self._names_things:
+                rooms.setdefault(self._room(number) or _NOWHERE, []).append(self._named(number))
         lines = [f"{room}: {', '.join(things)}" for room, things in rooms.items()]
         actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
-        return "\n".join(
-            [*lines, f"Actions: {actions}", self._task, *self._meant(with_furniture=True)]
-        )
+        meant = [*self._meant(self._nouns, with_furniture=True), *self._sources(self._parts)]
+        return "\n".join([*lines, f"Actions: {actions}", self._task, *meant])
 
     def result(self, result: str, deltas: Iterable[str]) -> str:
         """The next one: `Ok.`, then `tea cup: cup_149 at desk_104 in kitchen_0`."""
         if result.startswith(SUCCESS_TEXT):
             result = f"{_SHORT_SUCCESS}{_OF_HANDS.sub('', result.removeprefix(SUCCESS_TEXT))}"
-        held = self._held()
-        changes = [self._change(line) for line in deltas]
-        if held - self._held():
-            # What the task may mean is told as a whole: its things behind words, with a colon.
-            changes = [line for line in changes if ": " not in line]
-            changes += self._meant(with_furniture=False)
-        if self._held() - held:
-            changes.append(self._task)
+        held, changed = self._held(), set(self._changed)
+        changes = [line for each in deltas if (line := self._change(each))]
+        now = self._held()
+        self._put = (self._put | held) - now
+        if now - held:
+            changes += self._part_of(now - held)
+        elif held - now and not now:
+            changes += self._left()
+        elif held - now or self._changed - changed:
+            changes += self._part_of(now or self._changed - changed)
         return "\n".join([result, *changes])
+
+    def _part_of(self, numbers: Collection[str]) -> Iterable[str]:
+        """The parts of the task that name some entities, and where those may go."""
+        found = self._naming(numbers)
+        yield f"Task: {' '.join(part.text for part in found)}" if found else self._task
+        nouns = dict.fromkeys(noun for part in found for noun in part.nouns if noun.furniture)
+        yield from self._meant(nouns, with_furniture=True)
+        yield from self._sources(part for part in found if not self._is_changed(part))
+
+    def _sources(self, parts: Iterable[_Part]) -> Iterable[str]:
+        """Where there is what some parts of the task need, such as a faucet to fill at."""
+        for what, need in {each.what: each for part in parts for each in part.needs}.items():
+            if found := self._fit(need):
+                yield f"{what}: {', '.join(map(self._placed, found))}"
+
+    def _fit(self, need: Condition) -> list[str]:
+        known = default_catalogue().furniture
+        classes = {number: self._told[number].class_name for number in self._furniture}
+        return [n for n, name in classes.items() if need.is_kind(name, known[name].affordances)]
+
+    def _is_changed(self, part: _Part) -> bool:
+        return any(self._is_all(n, self._changed) for n in part.nouns if n.objects)
+
+    def _naming(self, numbers: Collection[str]) -> list[_Part]:
+        classes = [self._told[number].class_name for number in numbers if number in self._told]
+        return [
+            part
+            for part in self._parts
+            if any(noun.means(name) for noun in part.nouns for name in classes)
+        ]
+
+    def _left(self) -> Iterable[str]:
+        """The parts of the task with something that was not handled yet, and where that is."""
+        parts = [part for part in self._parts if self._is_left(part)]
+        if not parts:
+            yield _NOTHING_LEFT
+            return
+        yield f"{_LEFT} {' '.join(part.text for part in parts)}"
+        yield from self._meant(self._unhandled(), with_furniture=False)
+
+    def _unhandled(self) -> list[Token]:
+        things = [noun for part in self._parts for noun in part.things]
+        return [noun for noun in dict.fromkeys(things) if not self._is_handled(noun)]
+
+    def _is_left(self, part: _Part) -> bool:
+        wanted = part.things or [noun for noun in part.nouns if _is_sure(noun)]
+        is_to_do = bool(part.needs) and bool(wanted) and not self._is_changed(part)
+        return is_to_do or not all(map(self._is_handled, wanted))
+
+    def _is_handled(self, noun: Token) -> bool:
+        return self._is_all(noun, self._put | self._changed)
+
+    def _is_all(self, noun: Token, done: Collection[str]) -> bool:
+        """Whether as many as a noun means are among some entities."""
+        known = set(self._known(noun))
+        most = 1 if not (noun.plural and noun.objects) else noun.count or max(len(known), 2)
+        return len(known.intersection(done)) >= most
 
     @property
     def is_all_seen(self) -> bool:
@@ -241,15 +314,62 @@ class ShortDialogue:
         return all(len(self._known(n)) >= max(n.count, 1 + n.plural) for n in things)
 
     def usable(self, words: Words) -> Words:
-        """Without things that no noun of the task may mean; all, where it names no things."""
-        if not any(noun.objects for noun in filter(_is_sure, self._nouns)):
+        """Without things that no noun of the task may mean; all, where it names no things.
+
+        While something is held, only the furniture of the parts of the task that name it; when all
+        was seen, only that of the task, and where its things are.
+        """
+        if not self._names_things:
             return words
+        goals = set(map(self._class_and_number, self._goals()))
+        furniture = tuple(word for word in words.furniture if word in goals)
         meant = {self._class_and_number(n) for noun in self._nouns for n in self._known(noun)}
         objects, holders = (
             tuple(word for word in level if word in meant)
             for level in (words.objects, words.holders)
         )
-        return replace(words, objects=objects, holders=holders)
+        furniture = furniture or words.furniture
+        return replace(words, objects=objects, furniture=furniture, holders=holders)
+
+    def _goals(self) -> Iterable[str]:
+        """The furniture to which the agent may have to go now; none = any."""
+        parts = self._naming(held) if (held := self._held()) else self._parts
+        if not held and not self.is_all_seen:
+            return
+        meant = [number for part in parts for noun in part.nouns for number in self._known(noun)]
+        goals = [number for number in meant if number in self._furniture]
+        open_parts = [part for part in parts if not self._is_changed(part)]
+        sources = [n for part in open_parts for each in part.needs for n in self._fit(each)]
+        if held and sources and all(len(part.things) == 1 for part in parts):
+            # What is to be filled is brought there first.
+            goals = []
+        if goals or held:
+            yield from sources
+        yield from goals
+        if not held:
+            yield from (holder for number in meant for holder in self._holders(number))
+
+    def needless(self) -> Iterable[SkillCall]:
+        """Handling what was put down for the only part of the task that names it; closing; ending.
+
+        The end, while the task names something that is known and was not handled.
+        """
+        for number in self._put:
+            nouns = [noun for noun in self._nouns if number in self._known(noun)]
+            parts = self._naming([number])
+            is_done = number in self._changed or not any(part.needs for part in parts)
+            if is_done and len(parts) == 1 and all(map(self._is_handled, nouns)):
+                word = self._class_and_number(number)
+                yield SkillCall(SkillName.PICK, (word,))
+                yield SkillCall(SkillName.NAVIGATE, (word,))
+        if not _CLOSING.search(self._task):
+            for number in self._furniture:
+                yield SkillCall(SkillName.CLOSE, (self._class_and_number(number),))
+
+        needing = (part for part in self._parts if part.needs and not self._is_changed(part))
+        left = [*self._unhandled(), *(noun for part in needing for noun in part.things)]
+        if any(self._known(noun) for noun in left):
+            yield SkillCall(SkillName.DONE)
 
     def _held(self) -> set[str]:
         return {number for number, one in self._told.items() if one.is_held}
@@ -260,23 +380,34 @@ class ShortDialogue:
 
     def _change(self, line: str) -> str:
         if (gone := _REMOVAL.fullmatch(line)) is not None:
-            name = self._named(gone[1])
+            name, is_told = self._named(gone[1]), self._is_told(gone[1])
             self._told.pop(gone[1], None)
-            return f"no {name}"
+            return f"no {name}" if is_told else ""
         found = _CHANGE.fullmatch(line)
         if found is None:
             return line
         number, held, text = found.groups()
-        if number in self._furniture:
-            self._told[number] = _read(text, room=self._told[number].room)
+        before = self._told.get(number)
+        is_piece = before is not None and number in self._furniture
+        room = before.room if before is not None and is_piece else ""
+        self._told[number] = one = _read(text, room=room, is_held=held is not None)
+        if before is not None and _lasting(before.states) != _lasting(one.states):
+            self._changed.add(number)
+        if is_piece:
             return self._named(number)
-        self._told[number] = one = _read(text, is_held=held is not None)
+        if not self._is_told(number):
+            return ""
         words = [noun.text for noun in self._nouns if noun.means(one.class_name)]
         return f"{' or '.join(words)}: {self._placed(number)}" if words else self._placed(number)
 
-    def _meant(self, *, with_furniture: bool) -> Iterable[str]:
-        """For each noun of the task, the entities that it may mean."""
-        for noun in self._nouns:
+    def _is_told(self, number: str) -> bool:
+        if not self._names_things or number in self._furniture:
+            return True
+        return any(number in self._known(noun) for noun in self._nouns)
+
+    def _meant(self, nouns: Iterable[Token], *, with_furniture: bool) -> Iterable[str]:
+        """For each of some nouns of the task, the entities that it may mean."""
+        for noun in nouns:
             known = self._known(noun)
             shown = [n for n in known if with_furniture or n not in self._furniture]
             if shown or (noun.objects and not known and _is_sure(noun)):
@@ -297,18 +428,66 @@ class ShortDialogue:
         one = self._told[number]
         if one.is_held:
             return f"{self._named(number)} in hand"
-        at = f" at {self._named(one.holder)}" if one.holder else ""
+        at = f" at {self._class_and_number(one.holder)}" if one.holder else ""
         room = self._room(number)
         return f"{self._named(number)}{at}{f' in {room}' if room else ''}"
 
     def _room(self, number: str) -> str:
-        passed: set[str] = set()
+        chain = [number, *self._holders(number)]
+        return next((room for each in chain if (room := self._told[each].room)), "")
+
+    def _holders(self, number: str) -> list[str]:
+        """What an entity is on or in, and what that is on or in, as far as known."""
+        passed: list[str] = []
+        number = self._told[number].holder if number in self._told else ""
         while number in self._told and number not in passed:
-            if self._told[number].room:
-                return self._told[number].room
-            passed.add(number)
+            passed.append(number)
             number = self._told[number].holder
-        return ""
+        return passed
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """Sentences of a task, of which the later ones name no thing: "Then put it on the desk.".
+
+    `needs` is what has to be near for what is asked: a faucet to fill something.
+    """
+
+    text: str
+    nouns: tuple[Token, ...]
+    needs: tuple[Condition, ...] = ()
+
+    @property
+    def things(self) -> list[Token]:
+        """What is to be handled, but not where: "the cup", not "next to the vase"."""
+        text = self.text.lower()
+        return [
+            noun
+            for noun in self.nouns
+            if noun.objects and _is_sure(noun) and not re.search(f"{_WHERE}{noun.text}", text)
+        ]
+
+
+def _parts_of(instruction: str) -> list[_Part]:
+    found: list[_Part] = []
+    for text in _SENTENCE.split(instruction.strip()):
+        nouns = nouns_of(text)
+        if found and _REFERS.search(text) and not any(n.objects and _is_sure(n) for n in nouns):
+            before = found.pop()
+            text, nouns = f"{before.text} {text}", (*before.nouns, *nouns)
+        found.append(_Part(text, nouns, tuple(_needs_of(text))))
+    return found
+
+
+def _needs_of(text: str) -> Iterable[Condition]:
+    for name, skill in default_state_skills().items():
+        if re.search(rf"\b(?:re)?{name}", text, re.IGNORECASE):
+            yield from (*skill.needs.near, *skill.needs.at[-1:])
+
+
+def _lasting(states: str) -> set[str]:
+    """States but those of doors, which are opened only to look or to reach."""
+    return set(states.split()) - {"open", "closed"}
 
 
 def _is_sure(noun: Token) -> bool:

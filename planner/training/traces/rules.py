@@ -192,6 +192,37 @@ def _with_turns(trace: Trace, turns: Sequence[TraceTurn], dropped: int = 0) -> T
     return trace.model_copy(update={"turns": tuple(turns), "provenance": more})
 
 
+_SEARCHING = frozenset({SkillName.NAVIGATE, SkillName.OPEN, SkillName.EXPLORE_FURNITURE})
+
+
+def with_fewer_searches(trace: Trace, most: int) -> Trace:
+    """The trace with at most so many calls in vain before each thing that is done.
+
+    A small model learns little from them, and has to read them all. In vain are those that tell of
+    nothing, and go to nothing, that is handled later.
+    """
+    kept: list[TraceTurn] = []
+    used: set[int] = set()
+    vain = 0
+    for turn in reversed(trace.turns):
+        call = parse_call(turn.call)
+        if call.name not in _SEARCHING:
+            used.update(_numbers(turn.call))
+            vain = 0
+        elif not used & {
+            *_numbers(turn.call),
+            *(found[0] for line in turn.deltas if (found := _added(line))),
+        }:
+            vain += 1
+            if vain > most:
+                continue
+        elif call.name != SkillName.NAVIGATE:
+            # The way to where something was found.
+            used.update(_numbers(turn.call))
+        kept.insert(0, turn)
+    return _with_turns(trace, kept, dropped=len(trace.turns) - len(kept))
+
+
 # Puts searches into recorded runs of those who knew where a thing was (EPM-2.7).
 #
 # A person, or a planner with full knowledge, goes straight to what the robot's memory has not seen.

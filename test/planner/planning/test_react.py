@@ -287,7 +287,7 @@ def test_the_short_wording_calls_things_by_class_and_number_behind_words_of_the_
     dialogue = ShortDialogue("Put the candle on a worktop in the kitchen.", LINES)
     assert dialogue.opening(("Navigate", "Done"), may_ask=True).splitlines() == [
         "living_room_0: tv_stand_100",
-        "kitchen_0: counter_101, counter_102, chest_of_drawers_103 closed, bowl_104",
+        "kitchen_0: counter_101, counter_102, chest_of_drawers_103 closed",
         "Actions: Navigate, Done, Ask",
         "Task: Put the candle on a worktop in the kitchen.",
         "candle: not seen",
@@ -333,29 +333,121 @@ def test_things_that_no_noun_of_the_task_may_mean_are_left_alone() -> None:
     assert usable("Clear the counter.") == words
 
 
-def test_the_short_wording_tells_the_task_again_when_something_was_picked_up() -> None:
-    dialogue = ShortDialogue("Put the candles on a worktop.", LINES)
-    dialogue.result("Successful execution!", ["Add Object.149: candle with the Object.104"])
-    result = "Successful execution! candle_0 is in the right hand."
-    assert dialogue.result(result, ["Update Object.149 (picked): candle"]).splitlines() == [
-        "Ok.",
-        "candles: candle_149 in hand",
-        "Task: Put the candles on a worktop.",
+PICKED, PUT = (f"Successful execution! {words}." for words in ("It is held", "Now it is not"))
+
+
+def test_the_short_wording_tells_where_to_when_something_was_picked_up() -> None:
+    task = "Guests come. Fill the cup. Then put it on a worktop. Put the candles on the tv stand."
+    dialogue = ShortDialogue(task, [*LINES, "Object.105: sink in kitchen_0"])
+    cup, candle = "cup with the Object.104", "candle with the Object.101"
+    seen = [f"Add Object.149: {candle}", f"Add Object.150: {candle}", f"Add Object.151: {cup}"]
+    dialogue.result("Successful execution!", seen)
+    assert dialogue.result(PICKED, ["Update Object.151 (picked): cup"]).splitlines()[1:] == [
+        "cup: cup_151 in hand",
+        "Task: Fill the cup. Then put it on a worktop.",
+        "worktop: counter_101 in kitchen_0, counter_102 in kitchen_0",
+        "faucet: sink_105 in kitchen_0",
     ]
-    result = "Successful execution! Now the right hand is free."
-    changes = [
-        "Add Object.150: candle dirty",
-        "Update Object.149: candle dirty with the Object.300",
+    dialogue.result("Successful execution!", ["Update Object.151 (picked): cup filled"])
+    put = [
+        "Update Object.151: cup filled with the Object.102",
         "Remove Object.104",
         "something else",
     ]
-    assert dialogue.result(result, changes).splitlines() == [
-        "Ok.",
-        "no bowl_104",
+    assert dialogue.result(PUT, put).splitlines()[1:] == [
+        "cup: cup_151 filled at counter_102 in kitchen_0",
         "something else",
-        "candles: candle_149 dirty at thing_300, candle_150 dirty",
+        "Left: Put the candles on the tv stand.",
+        "candles: candle_149 at counter_101 in kitchen_0, candle_150 at counter_101 in kitchen_0",
     ]
+    both = [f"Update Object.{number} (picked): candle" for number in (149, 150)]
+    assert dialogue.result(PICKED, both).splitlines()[3:] == [
+        "Task: Put the candles on the tv stand.",
+        "tv stand: tv_stand_100 in living_room_0",
+    ]
+    first, second = (f"Update Object.{n}: candle with the Object.100" for n in (149, 150))
+    # The other one still has to go there.
+    assert dialogue.result(PUT, [first]).splitlines()[2:] == [
+        "Task: Put the candles on the tv stand.",
+        "tv stand: tv_stand_100 in living_room_0",
+    ]
+    assert dialogue.result(PUT, [second]).splitlines()[2:] == ["Nothing left."]
     assert dialogue.result("Unexpected failure! - no.", ()) == "Unexpected failure! - no."
+
+
+def test_the_short_wording_tells_what_a_changed_thing_is_for() -> None:
+    dialogue = ShortDialogue("Clean the candle. Put the bowl away.", LINES)
+    dirty, clean = (f"Update Object.149: candle{state}" for state in (" dirty", ""))
+    dialogue.result("Successful execution!", [dirty.replace("Update", "Add")])
+    assert dialogue.result("Successful execution!", [clean]).splitlines()[1:] == [
+        "candle: candle_149",
+        "Task: Clean the candle.",
+    ]
+    # Doors are opened only to look.
+    assert dialogue.result(
+        "Successful execution!", ["Update Object.103: chest of drawers open"]
+    ) == ("Ok.\nchest_of_drawers_103 open")
+
+
+def test_the_short_wording_brings_what_is_held_where_the_task_says() -> None:
+    dialogue = ShortDialogue("Put the candle on a worktop. Move the cup.", LINES)
+    add = ["Add Object.149: candle with the Object.104", "Add Object.151: cup with the Object.101"]
+    dialogue.result("Successful execution!", add)
+    words = Words(("candle_149", "cup_151"), ("counter_101", "counter_102", "tv_stand_100"), ())
+    # All was seen: what the task names, and where its things are.
+    assert dialogue.usable(words) == replace(words, furniture=("counter_101", "counter_102"))
+    dialogue.result(PICKED, ["Update Object.149 (picked): candle"])
+    assert dialogue.usable(words) == replace(words, furniture=("counter_101", "counter_102"))
+    pick = SkillCall("Pick", ("candle_149",))
+    assert pick not in [*dialogue.needless()]
+    dialogue.result(PUT, ["Update Object.149: candle with the Object.102"])
+    assert pick in [*dialogue.needless()]
+    # Where the words name no furniture, all of it.
+    dialogue.result(PICKED, ["Update Object.151 (picked): cup"])
+    assert dialogue.usable(words) == words
+
+
+def test_what_is_to_be_filled_is_brought_to_a_faucet_first() -> None:
+    lines = [*LINES, "Object.105: sink in kitchen_0"]
+    dialogue = ShortDialogue("Fill the cup. Then put it on a worktop.", lines)
+    words = Words(("cup_151",), ("counter_101", "counter_102", "sink_105", "tv_stand_100"), ())
+    dialogue.result(PICKED, ["Add Object.151 (picked): cup"])
+    assert dialogue.usable(words).furniture == ("sink_105",)
+    assert SkillCall("Done") in [*dialogue.needless()]
+    dialogue.result("Successful execution!", ["Update Object.151 (picked): cup filled"])
+    assert dialogue.usable(words).furniture == ("counter_101", "counter_102")
+
+
+def test_what_two_parts_of_the_task_name_may_be_moved_twice() -> None:
+    dialogue = ShortDialogue("Put the candle on a worktop. Then put the candle away.", LINES)
+    dialogue.result(PICKED, ["Add Object.149 (picked): candle"])
+    dialogue.result(PUT, ["Update Object.149: candle with the Object.102"])
+    assert SkillCall("Pick", ("candle_149",)) not in [*dialogue.needless()]
+
+
+@pytest.mark.parametrize(
+    ("task", "is_left"),
+    [
+        ("Put the candle on a worktop. Move the cup.", True),
+        ("Put the candle on a worktop next to the cup.", False),
+        ("Put the candle on a worktop. Move the plate.", False),
+    ],
+)
+def test_nothing_ends_while_something_that_is_known_was_not_handled(
+    task: str, is_left: bool
+) -> None:
+    dialogue, done = ShortDialogue(task, LINES), SkillCall("Done")
+    add = ["Add Object.149 (picked): candle", "Add Object.151: cup with the Object.101"]
+    dialogue.result(PICKED, add)
+    assert done in [*dialogue.needless()]
+    dialogue.result(PUT, ["Update Object.149: candle with the Object.102"])
+    assert (done in [*dialogue.needless()]) is is_left
+
+
+@pytest.mark.parametrize(("task", "is_asked"), [("Close the drawers.", True), ("Tidy.", False)])
+def test_doors_are_closed_where_the_task_says_so(task: str, is_asked: bool) -> None:
+    close = SkillCall("Close", ("chest_of_drawers_103",))
+    assert (close in [*ShortDialogue(task, LINES).needless()]) is not is_asked
 
 
 def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -> None:

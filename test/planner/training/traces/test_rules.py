@@ -18,6 +18,7 @@ from planner.training.traces.record import Trace
 from planner.training.traces.rules import (
     TraceRules,
     improved,
+    with_fewer_searches,
     with_invented,
     with_searches,
     without_idle,
@@ -50,6 +51,21 @@ PICKING = [
 
 def calls(trace: Trace) -> list[str]:
     return [turn.call for turn in trace.turns]
+
+
+def test_calls_in_vain_are_left_out_but_not_the_way_to_what_is_used() -> None:
+    vain = [
+        {"call": f"{verb}[Object.{number}]", "result": SUCCESS_TEXT}
+        for number in (103, 104)
+        for verb in ("Navigate", "Open", "ExploreFurniture")
+    ]
+    way = [{"call": "Navigate[Object.100]", "result": SUCCESS_TEXT}]
+    trace = make(turns=[*vain, *way, *PICKING])
+    few = calls(with_fewer_searches(trace, 0))
+    assert few == [turn["call"] for turn in (*way, *PICKING) if turn is not PICKING[3]]
+    assert calls(with_fewer_searches(trace, 2))[0] == "Open[Object.104]"
+    assert with_fewer_searches(trace, 2).provenance.dropped == 4
+    assert with_fewer_searches(trace, 9) == trace
 
 
 def test_shares_of_explorations_in_vain() -> None:
