@@ -125,12 +125,8 @@ def run_finetuned(args: argparse.Namespace) -> int:
 
 def run_hd(args: argparse.Namespace) -> int:
     """Fine-tunes a model to dialogues."""
-    return _tune(
-        args,
-        list(_chats(args.data, args.keep_out, Wording(args.wording), args.searches)),
-        "dialogues",
-        "react",
-    )
+    chats = _chats(args.data, args.keep_out, Wording(args.wording), args.searches)
+    return _tune(args, list(chats), "dialogues", "react")
 
 
 def _tune(args: argparse.Namespace, chats: Sequence[Chat], what: str, planner: str) -> int:

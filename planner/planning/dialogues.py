@@ -23,9 +23,7 @@ from planner.models.replies.turn import (
     words_of,
 )
 from planner.planning.numbered_dialogue import (
-    SHORT_SYSTEM,
     SYSTEM,
-    ShortDialogue,
     Wording,
     entity_line,
     numbered,
@@ -46,6 +44,7 @@ from planner.planning.planner_model import (
     shorten,
 )
 from planner.planning.right_calls import RightCalls
+from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities

@@ -21,9 +21,7 @@ from planner.models.chat import Message, Speaker
 from planner.models.replies.turn import END_OF_TURN
 from planner.parts.calls import parse_call
 from planner.planning.numbered_dialogue import (
-    SHORT_SYSTEM,
     SYSTEM,
-    ShortDialogue,
     Wording,
     entity_line,
     numbered,
@@ -32,6 +30,7 @@ from planner.planning.numbered_dialogue import (
     result_turn,
 )
 from planner.planning.planner import AgentResult, Context, Decision, Planner
+from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
 from planner.world.belief import Belief
 from planner.world.errors import FileError
 from planner.world.files import FileModel, read_lines

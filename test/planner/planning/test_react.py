@@ -17,9 +17,7 @@ from planner.models.teacher import ScriptedModel
 from planner.planning.dialogues import MAX_CALLS, AgentDialogues, NumberedScript, make_react
 from planner.planning.numbered_dialogue import (
     ENTITIES,
-    SHORT_SYSTEM,
     SYSTEM,
-    ShortDialogue,
     Wording,
     entity_line,
     numbered,
@@ -27,6 +25,7 @@ from planner.planning.numbered_dialogue import (
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import DialogueOptions, Repeats
+from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
 from planner.training.traces.record import Provenance, TraceRecorder, messages_of
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillResult
@@ -416,6 +415,11 @@ def test_what_is_to_be_filled_is_brought_to_a_faucet_first() -> None:
     assert SkillCall("Done") in [*dialogue.needless()]
     dialogue.result("Successful execution!", ["Update Object.151 (picked): cup filled"])
     assert dialogue.usable(words).furniture == ("counter_101", "counter_102")
+    dialogue.result(PUT, ["Update Object.151: cup filled with the Object.105"])
+    assert SkillCall("Done") in [*dialogue.needless()]
+    dialogue.result(PICKED, ["Update Object.151 (picked): cup filled"])
+    dialogue.result(PUT, ["Update Object.151: cup filled with the Object.101"])
+    assert SkillCall("Done") not in [*dialogue.needless()]
 
 
 def test_what_two_parts_of_the_task_name_may_be_moved_twice() -> None:
