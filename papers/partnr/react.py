@@ -13,6 +13,7 @@ from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
 from planner.models.replies.turn import (
     DONE,
     END_OF_TURN,
+    PUT_DOWN,
     Ability,
     Naming,
     TurnForm,
@@ -40,7 +41,7 @@ from planner.planning.planner_model import (
 from planner.planning.right_calls import RightCalls
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
-from planner.world.vocabulary import AgentKind
+from planner.world.vocabulary import AgentKind, Relation
 
 # PARTNR-1.4: for each planner, if each agent has its own.
 MAX_CYCLES = 50
@@ -115,6 +116,10 @@ class PartnrScript:
     def needless(self, agent: str) -> Iterable[SkillCall]:  # noqa: ARG002 - likewise
         """None: its model chooses."""
         return ()
+
+    def relations(self, agent: str) -> tuple[Relation, ...]:  # noqa: ARG002 - likewise
+        """Both: its model chooses."""
+        return PUT_DOWN
 
     def shortened(self, turn: str) -> str:
         """A result without what was known then."""

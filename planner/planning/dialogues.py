@@ -12,6 +12,7 @@ from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
 from planner.models.replies.turn import (
     DONE,
     END_OF_TURN,
+    PUT_DOWN,
     Ability,
     Naming,
     TurnForm,
@@ -51,7 +52,7 @@ from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 from planner.world.states import default_state_skills, default_states
 from planner.world.topics import InstructionCode
-from planner.world.vocabulary import EntityKind
+from planner.world.vocabulary import EntityKind, Relation
 
 NO_ANSWER = "No answer came. Go on as seems best."
 
@@ -83,6 +84,9 @@ class Script(Protocol):
 
     def needless(self, agent: str) -> Iterable[SkillCall]:
         """Calls that do not serve the task, by what an agent's dialogue has told."""
+
+    def relations(self, agent: str) -> tuple[Relation, ...]:
+        """How an agent may put down what it holds: on something, or within."""
 
     def shortened(self, turn: str) -> str:
         """A user turn without its optional parts; the turn itself if it has none."""
@@ -211,7 +215,8 @@ class AgentDialogues:
         if dialogue.messages:
             vain += self._script.needless(dialogue.agent)
         blocked = (*dialogue.repeats.blocked, *vain)
-        return Ability(verbs, blocked, may_ask, held, is_full, tuple(near))
+        ways = self._script.relations(dialogue.agent) if held else PUT_DOWN
+        return Ability(verbs, blocked, may_ask, held, is_full, tuple(near), ways)
 
     def _vain_ends(
         self, dialogue: Dialogue, context: Context, looks: Collection[SkillCall]
@@ -426,6 +431,10 @@ class NumberedScript:
     def needless(self, agent: str) -> Iterable[SkillCall]:
         """As far as the short wording knows; in the paper's, none."""
         return self._short[agent].needless() if self.strict else ()
+
+    def relations(self, agent: str) -> tuple[Relation, ...]:
+        """In the short wording, as the task says."""
+        return self._short[agent].relations() if self.strict else PUT_DOWN
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""

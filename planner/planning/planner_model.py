@@ -254,8 +254,8 @@ class Repeats:
     `at` is what it has gone to last, `acted` whether it has done more than to go and look. Where it
     is `strict`, for models that repeat themselves much, a call is not made twice in a row, whether
     it failed or succeeded, what was explored is explored no more until it is opened or closed,
-    nowhere is gone twice with nothing done between, and what was put down is not the next thing to
-    be picked up.
+    nowhere is gone twice with nothing done between, and what was put down is not picked up before
+    something else was done.
     """
 
     broken: int = 0
@@ -318,7 +318,7 @@ class Repeats:
             self.at = thing
         self.acted |= result.succeeded and call.name not in _GOING
         if self.strict and result.succeeded:
-            if call.name in (SkillName.PICK, SkillName.PLACE):
+            if call.name not in (*_GOING, SkillName.OPEN, SkillName.CLOSE):
                 down = call.name == SkillName.PLACE
                 self._put_down = (SkillCall(SkillName.PICK, (thing,)),) if down else ()
             if call.name == SkillName.NAVIGATE:

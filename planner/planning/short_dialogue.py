@@ -15,17 +15,20 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from planner.memory.wording import read_description, words_of
-from planner.models.replies.turn import Words
+from planner.models.replies.turn import PUT_DOWN, Words
 from planner.planning.learned.tokens import NOUN, Token, nouns_of
 from planner.world.belief import UNNAMED_CLASS, named_by_class
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SUCCESS_TEXT, SkillCall, SkillName
 from planner.world.states import Condition, default_state_skills
+from planner.world.vocabulary import Relation
 
 SHORT_SYSTEM = "You plan what a robot does in a house. Answer with its next call."
 _SHORT_SUCCESS, _NOWHERE, _UNSEEN = "Ok.", "elsewhere", "not seen"
 _LEFT, _NOTHING_LEFT = "Left:", "Nothing left."
 _CLOSING = re.compile(r"\b(?:clos|shut)", re.IGNORECASE)
+_SWITCHING = (SkillName.POWER_ON, SkillName.POWER_OFF)
+_INSIDE = r"\b(?:in|inside|into|within) (?:one of )?(?:the|an?|that) "
 _WHERE = r"\b(?:at|by|beside|in|inside|into|near|next to|on|onto|of|to|with) (?:the|an?|that) "
 _MOVING = re.compile(r"\b(?:bring|carry|get|leave|mov|plac|put|return|set|stor|tak)", re.IGNORECASE)
 _REFERS = re.compile(r"\b(?:it|them|they|both|these|those)\b", re.IGNORECASE)
@@ -62,6 +65,7 @@ class ShortDialogue:
         # In the course of the dialogue.
         self._put: set[str] = set()
         self._changed: set[str] = set()
+        self._seen: set[str] = set()
         for line in entities:
             if (found := _ENTITY.fullmatch(line)) is not None:
                 self._told[found[1]] = _read(found[2], room=found[3] or "")
@@ -208,10 +212,26 @@ class ShortDialogue:
         if not held:
             yield from (holder for number in meant for holder in self._holders(number))
 
-    def needless(self) -> Iterable[SkillCall]:
-        """Handling what was put down for the only part of the task that names it; closing; ending.
+    def relations(self) -> tuple[Relation, ...]:
+        """How what is held may be put down: within furniture, if it is said of all that is named.
 
-        The end, while the task names something that is known and was not handled.
+        A thing that is brought to a faucet first may stand on it.
+        """
+        parts = self._naming(self._held())
+        words = [n.text for part in parts for n in part.nouns if n.furniture and not n.objects]
+        text = " ".join(part.text for part in parts).lower()
+        is_inside = [re.search(f"{_INSIDE}{w}", text) is not None for w in words]
+        is_from = [re.search(f"from (?:the|an?) {w}", text) is not None for w in words]
+        is_all = any(is_inside) and all(map(max, is_inside, is_from))
+        is_to_do = any(part.needs and not self._is_changed(part) for part in parts)
+        return (Relation.WITHIN,) if is_all and not is_to_do else PUT_DOWN
+
+    def needless(self) -> Iterable[SkillCall]:
+        """Calls that do not serve the task.
+
+        Handling what was put down for the only part of it that names that; closing, and work at a
+        stove or a machine, if it says nothing of this; switching back; the end, while it names
+        something that is known and was not handled.
         """
         for number in self._put:
             parts = self._naming([number])
@@ -224,6 +244,15 @@ class ShortDialogue:
         if not _CLOSING.search(self._task):
             for number in self._furniture:
                 yield SkillCall(SkillName.CLOSE, (self._class_and_number(number),))
+        skills = default_state_skills().items()
+        unasked = [s.name for n, s in skills if s.needs.at and not _is_said(n, self._task)]
+        things = self._told.keys() - self._furniture.keys()
+        yield from (
+            SkillCall(name, (self._class_and_number(number),))
+            for names, numbers in ((unasked, things), (_SWITCHING, self._changed))
+            for name in names
+            for number in numbers
+        )
         needing = (part for part in self._parts if part.needs and not self._is_changed(part))
         left = [*self._unhandled(), *(noun for part in needing for noun in part.things)]
         if any(self._known(noun) for noun in left):
@@ -249,8 +278,10 @@ class ShortDialogue:
         is_piece = before is not None and number in self._furniture
         room = before.room if before is not None and is_piece else ""
         self._told[number] = one = _read(text, room=room, is_held=held is not None)
-        if before is not None and _lasting(before.states) != _lasting(one.states):
+        # What is told of something first is how it was, not what became of it.
+        if number in self._seen and before and _lasting(before.states) != _lasting(one.states):
             self._changed.add(number)
+        self._seen.add(number)
         if is_piece:
             return self._named(number)
         if not self._is_told(number):
@@ -339,8 +370,13 @@ def _parts_of(instruction: str) -> list[_Part]:
 
 def _needs_of(text: str) -> Iterable[Condition]:
     for name, skill in default_state_skills().items():
-        if re.search(rf"\b(?:re)?{name}", text, re.IGNORECASE):
+        if _is_said(name, text):
             yield from (*skill.needs.near, *skill.needs.at[-1:])
+
+
+def _is_said(skill: str, text: str) -> bool:
+    """Whether a text has the name of a skill as a word, such as "filled"."""
+    return re.search(rf"\b(?:re)?{skill}", text, re.IGNORECASE) is not None
 
 
 def _lasting(states: str) -> set[str]:

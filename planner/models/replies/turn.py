@@ -79,6 +79,10 @@ class Words:
     holders: tuple[str, ...] = ()
 
 
+# How something is put down.
+PUT_DOWN = (Relation.ON, Relation.WITHIN)
+
+
 @dataclass(frozen=True, slots=True)
 class Ability:
     """What one agent can be asked to do.
@@ -90,6 +94,7 @@ class Ability:
         held: what it has in its hands, which alone it can put down; None = not considered.
         full: whether it has no free hand to pick up with; only with `held`.
         near: what it is next to, and so can handle; None = not considered.
+        relations: how it may put things down: on something, or within.
     """
 
     verbs: tuple[str, ...]
@@ -98,6 +103,7 @@ class Ability:
     held: tuple[str, ...] | None = None
     full: bool = False
     near: tuple[str, ...] | None = None
+    relations: tuple[Relation, ...] = PUT_DOWN
 
 
 @dataclass(frozen=True)
@@ -252,7 +258,7 @@ class _Rules:
         if Role.RELATION in roles:
             if ability.held is not None:
                 name = verb.lower() + agent.removeprefix("call")
-            body = self._place(verb, far | {words[2] for words in without}, ability.held)
+            body = self._place(verb, far | {words[2] for words in without}, ability)
         else:
             body = self._entities(verb, roles, far | {words[-1] for words in without})
         return self._add(name, body) if body else ""
@@ -276,18 +282,19 @@ class _Rules:
         between = ' "," ws '.join(rules)
         return f'"{verb}[" {between} "]"'
 
-    def _place(self, verb: str, not_at: set[str | None], held: Collection[str] | None) -> str:
-        kept = self._names["object"] if held is None else held
+    def _place(self, verb: str, not_at: set[str | None], ability: Ability) -> str:
+        kept = self._names["object"] if ability.held is None else ability.held
         apart: set[str | None] = {name for name in self._names["object"] if name not in kept}
         thing, place = self._argument("object", apart), self._argument("receptacle", not_at)
         if not thing or not place:
             return ""
         self._add("ws", _WS)
-        self._add("relation", '"on" | "within"')
+        name = "relation" if ability.relations == PUT_DOWN else ability.relations[0]
+        relation = self._add(name, " | ".join(map(quoted, ability.relations)))
         self._add("none", '"none" | "None"')
         entity = self._argument("entity", set())
         self._add("where", f'"next_to" "," ws {entity} | none ws "," ws none')
-        head = f'"{verb}[" {thing} "," ws relation "," ws {place} "," ws'
+        head = f'"{verb}[" {thing} "," ws {relation} "," ws {place} "," ws'
         return f'{head} where "]"'
 
     def _argument(self, rule: str, without: set[str | None]) -> str:

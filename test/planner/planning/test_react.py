@@ -422,11 +422,48 @@ def test_what_is_to_be_filled_is_brought_to_a_faucet_first() -> None:
     assert SkillCall("Done") not in [*dialogue.needless()]
 
 
+@pytest.mark.parametrize(
+    ("task", "ways"),
+    [
+        ("Put the candle in the drawers.", ("within",)),
+        ("Get the candle from the counter and put it into one of the drawers.", ("within",)),
+        ("Put the candle on the tv stand.", ("on", "within")),
+        ("Put the candle in the drawers or on the tv stand.", ("on", "within")),
+    ],
+)
+def test_what_the_task_puts_inside_is_put_inside(task: str, ways: tuple[str, ...]) -> None:
+    dialogue = ShortDialogue(task, LINES)
+    dialogue.result(PICKED, ["Add Object.149 (picked): candle"])
+    assert dialogue.relations() == ways
+    words = Words(("candle_149",), ("counter_101",), ())
+    able = Ability(("Place",), held=words.objects, relations=dialogue.relations())
+    grammar = turn_grammar(words, {"a": able}, TurnForm.CALL)
+    for way in ("on", "within"):
+        said = f"Place[candle_149, {way}, counter_101, None, None]"
+        assert grammar.allows("a", said) is (way in ways)
+
+
 def test_what_two_parts_of_the_task_name_may_be_moved_twice() -> None:
     dialogue = ShortDialogue("Put the candle on a worktop. Then put the candle away.", LINES)
     dialogue.result(PICKED, ["Add Object.149 (picked): candle"])
     dialogue.result(PUT, ["Update Object.149: candle with the Object.102"])
     assert SkillCall("Pick", ("candle_149",)) not in [*dialogue.needless()]
+
+
+def test_nothing_is_done_at_machines_unless_it_is_said_and_nothing_switched_back() -> None:
+    dialogue = ShortDialogue("Cook the potato, and switch the radio on.", LINES)
+    add = ["Add Object.149: potato with the Object.101", "Add Object.150: radio"]
+    dialogue.result("Successful execution!", add)
+    off = SkillCall("PowerOff", ("radio_150",))
+    assert off not in [*dialogue.needless()]
+    # That a thing is on when it is seen first is nobody's doing.
+    dialogue.result("Successful execution!", ["Update Object.100: tv stand powered on"])
+    assert SkillCall("PowerOff", ("tv_stand_100",)) not in [*dialogue.needless()]
+    dialogue.result("Successful execution!", ["Update Object.150: radio powered on"])
+    needless = [*dialogue.needless()]
+    assert off in needless
+    assert SkillCall("Boil", ("potato_149",)) in needless
+    assert SkillCall("Cook", ("potato_149",)) not in needless
 
 
 @pytest.mark.parametrize(
