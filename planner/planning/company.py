@@ -122,7 +122,7 @@ class Company:
         self._looks: dict[str, str] = {}
         self._speaker: str | None = None
         # Nobody is there who could speak, so that all of it is left to the planner for things.
-        self._is_unheard = False
+        self.is_unheard = False
         self._done: list[str] = []
         self._told: list[str] = []
         self._failed: list[str] = []
@@ -131,6 +131,11 @@ class Company:
     def name(self) -> str:
         """The planner of which this is a part."""
         return "words"
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """What was asked for, in words: what is done, and what is left."""
+        return tuple(self._done), tuple(map(request_words, self._waiting))
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records how calls ended."""
@@ -147,8 +152,6 @@ class Company:
         if robot not in context.idle:
             return Decision()
         while True:
-            if self._inner is not None and self._is_unheard:
-                return await self._inner.decide(context)
             if self._inner is not None:
                 inner = await self._inner.decide(replace(context, idle=(robot,)))
                 # What is judged is the whole.
@@ -157,14 +160,15 @@ class Company:
                     return decision
                 self._inner, self._result = None, _ended(decision)
             step = self._next()
+            if self.is_unheard:
+                return Decision()
             if step is None:
                 return self._end(context)
             if isinstance(step, SkillCall):
                 self._call, self._result = step, None
                 return Decision({robot: step}, str(step), goal=self._whole())
-            team = self._task.agents if self._is_unheard else (robot,)
             self._inner = self._make(
-                replace(self._task, agents=team, meaning=step.goal, goal=None),
+                replace(self._task, agents=(robot,), meaning=step.goal, goal=None),
                 self._speaker or "",
             )
 
@@ -215,11 +219,9 @@ class Company:
             self._speaker = yield from self._who_speaks()
             if self._speaker:
                 yield from self._speaks()
-            self._is_unheard = not self._speaker and not any(
-                map(_about_people, self._goal.requests)
-            )
-        if self._is_unheard:
-            yield _Things(self._goal)
+            self.is_unheard = not self._speaker and not any(map(_about_people, self._goal.requests))
+        if self.is_unheard:
+            return ""
         return (yield from self._of(request))
 
     def _who_speaks(self) -> Generator[_Step, SkillResult, str]:

@@ -283,7 +283,8 @@ class Words:
         """
         self._caller, self._task = caller, task
         self._knowledge = knowledge or read_knowledge()
-        self._spoken_by = spoken_by
+        # Who speaks; "" = nobody there who is known, None = to be found out.
+        self.spoken_by = spoken_by
         # Of what is asked of people.
         self._company: Company | None = None
         self._text, self._earlier = read_dialogue(task.instruction)
@@ -313,6 +314,7 @@ class Words:
     def take_over(self, former: Planner, change: Change) -> None:
         """Goes on where another `Words` was, whose instruction has been changed."""
         if isinstance(former, Words) and self._understood is not None:
+            self.spoken_by = former.spoken_by
             former.hand_over(self, self._understood.goal, change)
 
     def hand_over(self, heir: Words, meaning: Meaning, change: Change) -> None:
@@ -337,6 +339,8 @@ class Words:
     def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """What was asked for, in words: what is done, and what is left."""
         grounding = self._grounding
+        if self._company is not None:
+            return self._company.parts
         if grounding is None:
             return (), ()
         done: list[str] = []
@@ -373,7 +377,7 @@ class Words:
             if is_told(found.goal) and (answer := self._answered(context)) is not None:
                 return answer
             self._understood = found
-        goal, is_whole = self._understood.goal, self._spoken_by is None
+        goal, is_whole = self._understood.goal, self.spoken_by is None
         if self._company is None and is_whole and needs_company(goal, context.belief):
             task = replace(self._task, instruction=self._text)
             self._company = Company(
@@ -384,7 +388,11 @@ class Words:
                 lambda part, by: Words(part, self._caller, self._knowledge, by),
             )
         if self._company is not None:
-            return await self._company.decide(context)
+            decision = await self._company.decide(context)
+            if not self._company.is_unheard:
+                return decision
+            # Nobody is there: it is asked where the speaker is.
+            self._company, self.spoken_by = None, ""
         if self._binder is None:
             self._binder = Binder(self._understood.goal)
         return await self._carry_out(context, exchanges, self._understood, self._binder)
@@ -453,7 +461,7 @@ class Words:
         if self._grounding is None or self._sequence != context.belief.sequence:
             self._sequence = context.belief.sequence
             guesses = self._expert.guesses
-            scene = scene_of_belief(context.belief, context.layout, guesses, self._spoken_by or "")
+            scene = scene_of_belief(context.belief, context.layout, guesses, self.spoken_by or "")
             self._grounding = binder.update(scene)
         return self._grounding
 
