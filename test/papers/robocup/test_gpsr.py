@@ -149,11 +149,11 @@ BESIDE = {"at": {"the": "shoe rack"}}
         # It is done as it was read, and that is not what was meant.
         (
             command(
-                "Bring me an apple from the shoe rack.",
+                "Put an apple from the shoe rack on the bench.",
                 {"move": {"a": "apple", **BESIDE}, "to": {"on_top": {"the": "couch"}}},
             ),
             End.FAILED,
-            "done: bring",
+            "done: put",
         ),
         (
             command(
