@@ -151,10 +151,13 @@ def measured(script: Path, name: str, then: Cost | None) -> Cost:
 
 
 def _once(script: Path, name: str) -> Cost:
+    environment = ros_environment(os.environ)
+    # As containers have it: every process that a row starts would compile all its imports.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     try:
         done = subprocess.run(
             [sys.executable, script, name],
-            env=ros_environment(os.environ),
+            env=environment,
             capture_output=True,
             text=True,
             timeout=LONGEST_S,

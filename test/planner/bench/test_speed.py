@@ -14,11 +14,12 @@ from planner.world.files import read_model
 ROOT = Path(__file__).parents[3]
 # Stands in for `speed_rows.py`: each call of a row prints the next of the costs in NAME.json.
 ROWS = """
-import json, pathlib, sys
+import json, os, pathlib, sys
 costs = pathlib.Path(__file__).with_name(sys.argv[1] + ".json")
 first, *rest = json.loads(costs.read_text())
 costs.write_text(json.dumps(rest))
 print("what a row says meanwhile")
+assert "PYTHONDONTWRITEBYTECODE" not in os.environ
 print(json.dumps({"processor_s": first[0], "calibration_s": first[1], "machine": "here"}))
 """
 
@@ -57,7 +58,11 @@ def test_a_fifth_more_is_borne_and_what_is_beyond_fails(
     assert "-50%" in out
 
 
-def test_a_slower_machine_is_no_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_slower_machine_is_no_change(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Which would have rows compile what they import.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     assert speed(folder(tmp_path, {"a": [(3.0, 3.0)]})) == 0
     assert told(capsys, "row a") == ["3,000", "ms", "1,000", "ms", "1", "1", "+0%"]
     assert speed(folder(tmp_path, {"a": [(1.0, 0.5)] * 3})) == 1
