@@ -328,6 +328,63 @@ CONTROLS = frozenset(
 )
 
 
+A_RECOGNISER = """
+window.SpeechRecognition = class extends EventTarget {
+  static available({processLocally}) {
+    return Promise.resolve(processLocally && %s ? 'available' : 'unavailable');
+  }
+  start() { window.heard = this; }
+  stop() {
+    window.heard.ended = true;
+  }
+  hear(words, isFinal) {
+    const results = [Object.assign([{transcript: words}], {isFinal})];
+    this.dispatchEvent(Object.assign(new Event('result'), {results}));
+  }
+};
+"""
+HIDDEN = "document.querySelector('#talk').hidden"
+
+
+def said(site: Site) -> list[object]:
+    return [what[1] for what in [*site.robots.asked] if what[0] == "instruct"]
+
+
+def hold(page: Browser, kind: str) -> None:
+    page.run(f"document.querySelector('#talk').dispatchEvent(new PointerEvent('pointer{kind}'))")
+
+
+def test_a_person_talks_by_the_browsers_recognition_on_this_device(
+    site: Site, page: Browser
+) -> None:
+    """The recognition is a stand-in: the browser of the tests has none."""
+    assert page.run(HIDDEN)
+    page.devtools("Page.enable")
+    for here in ("false", "true"):
+        made = page.devtools("Page.addScriptToEvaluateOnNewDocument", source=A_RECOGNISER % here)
+        page.visit(site.server.address)
+        page.wait(IN_CONTROL)
+        # What sends sound elsewhere is not offered.
+        page.wait(f"{HIDDEN} === {'true' if here == 'false' else 'false'}")
+        if here == "false":
+            identifier = made["identifier"]
+            page.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=identifier)
+    hold(page, "down")
+    assert page.run("window.heard.processLocally")
+    page.run("window.heard.hear('bring me the', false)")
+    page.run("window.heard.hear('bring me the cup', true)")
+    hold(page, "up")
+    assert page.run("window.heard.ended")
+    hold(page, "down")
+    # As soon as it is guessed; what else is heard of the same breath is no task.
+    page.run("window.heard.hear('robot stop', false)")
+    page.run("window.heard.hear('robot stop the cup', true)")
+    hold(page, "up")
+    until(lambda: len(said(site)) == 2)
+    assert said(site) == ["bring me the cup", "stop"]
+    page.devtools("Page.removeScriptToEvaluateOnNewDocument", identifier=made["identifier"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_every_control_has_a_name_and_nothing_is_cut_off(

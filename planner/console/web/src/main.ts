@@ -16,6 +16,7 @@ import { Playback } from "./playback";
 import type { News, Welcome } from "./protocol";
 import { Store } from "./store";
 import { Tutorial } from "./tutorial";
+import { Voice } from "./voice";
 
 const TOAST_MS = 7000;
 
@@ -52,6 +53,7 @@ class Page implements App {
   private playback: Playback;
   private drive = new DriveKeys(this);
   private tutorial = new Tutorial();
+  private voice: Voice;
   private version = 0;
   private waiting = false;
   private connected = false;
@@ -71,6 +73,7 @@ class Page implements App {
       session(),
     );
     this.playback = new Playback(this.connection);
+    this.voice = new Voice(this, (words) => this.speak(words));
     this.listen();
     this.connection.open();
   }
@@ -112,7 +115,10 @@ class Page implements App {
   private listen(): void {
     byId("instruct-form").addEventListener("submit", (event) => {
       event.preventDefault();
-      this.speak();
+      const input = byId<HTMLInputElement>("words");
+      const words = input.value.trim();
+      input.value = "";
+      this.speak(words);
     });
     byId("stop").addEventListener("click", () => this.stop());
     for (const id of ["memory-filter", "memory-all"]) byId(id).addEventListener("input", () => drawMemory(this));
@@ -150,17 +156,16 @@ class Page implements App {
     if (this.mode === "live") void this.order({ type: "stop" });
   }
 
-  private speak(): void {
+  private speak(words: string): void {
     const input = byId<HTMLInputElement>("words");
-    const words = input.value.trim();
     if (!words) return;
     const now = this.store.instruction;
     const asks = now?.question ?? "";
-    input.value = "";
     // A question that ended the instruction: it is given again, with question and answer.
     const again = asks && now ? { words: now.instruction, dialogue: [...now.dialogue, asks, words] } : { words };
     const order = asks && this.store.isRunning ? { type: "answer", words } : { type: "instruct", ...again };
     void this.order(order).then((outcome) => {
+      this.voice.reply(outcome.text);
       // What was refused or lost need not be typed again.
       if (!outcome.good && !input.value) input.value = words;
     });
@@ -205,6 +210,7 @@ class Page implements App {
     if (has("truth", "belief")) this.comparison = compare(this.store.belief, this.store.truth);
     this.map.draw(this.store, this.comparison);
     if (has("instruct", "seats")) drawInstruction(this);
+    if (has("instruct")) this.voice.ask(this.store.isRunning ? (this.store.instruction?.question ?? "") : "");
     if (has("instruct", "calls", "agents", "seats", "world", "truth")) drawAgents(this);
     if (has("judge")) drawJudge(this);
     if (has("judge")) drawWork(this);
