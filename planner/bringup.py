@@ -16,6 +16,7 @@ from pathlib import Path
 
 from planner.bringup_arguments import ArgumentError, Arguments
 from planner.planning.part import PLANNERS
+from planner.voice.part import EARS, MOUTHS
 from planner.world.errors import did_you_mean
 from planner.world.topics import (
     EVALUATION,
@@ -98,6 +99,7 @@ def node_list(args: Arguments) -> tuple[NodeSpec, ...]:
                     *_skills(args),
                     *_PLANNERS[args.planner](args),
                     *_console(args),
+                    *_voice(args),
                     *_narrator(args),
                 )
             )
@@ -340,6 +342,40 @@ def _console(args: Arguments) -> tuple[NodeSpec, ...]:
                 "record": f"{args.record}/{CONSOLE_RECORD}" if args.record else "",
                 "prices": args.console_prices,
                 # What it shows has the world's time in it; a tick of the clock would only wake it.
+                "use_sim_time": False,
+            },
+            passive=True,
+        ),
+    )
+
+
+def _voice(args: Arguments) -> tuple[NodeSpec, ...]:
+    if not args.voice:
+        return ()
+    given = {"device": args.voice_device}
+    server = {"url": args.voice_url}
+    ear = {"ear": args.ear, "listen": args.voice_listen, "confirm": args.voice_confirm}
+    return (
+        NodeSpec(
+            name="ear",
+            executable="ear",
+            parameters={
+                **ear,
+                **{name: word for name, word in given.items() if word},
+                **(server if EARS.get(args.ear).needs_url else {}),
+                **args.ear_options,
+                "use_sim_time": False,
+            },
+            passive=True,
+        ),
+        NodeSpec(
+            name="mouth",
+            executable="mouth",
+            parameters={
+                "mouth": args.mouth,
+                **{name: word for name, word in given.items() if word},
+                **(server if MOUTHS.get(args.mouth).needs_url else {}),
+                **args.mouth_options,
                 "use_sim_time": False,
             },
             passive=True,

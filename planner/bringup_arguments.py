@@ -14,6 +14,7 @@ from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.part import PLANNERS
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
+from planner.voice.part import EARS, MOUTHS
 from planner.world.errors import PlannerError, did_you_mean
 from sim_bridge.part import BACKENDS, check_sensors
 
@@ -51,8 +52,8 @@ def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
         yield Argument(option.name, str(option.default), option.help, option.choices)
 
 
-# As in planner.recorder.node: pictures that are rendered only for subscribers.
-UNRECORDED = r".*/body/(image|camera_info)"
+# As in planner.recorder.node: pictures that are rendered only for subscribers, and voices.
+UNRECORDED = r".*/body/(image|camera_info)|.*/voice/(audio|sound)"
 RECORD_LIMITS = ("record_max_bag_mb", "record_max_bag_s", "record_max_total_mb")
 ARGUMENTS: tuple[Argument, ...] = (
     Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
@@ -157,6 +158,25 @@ ARGUMENTS: tuple[Argument, ...] = (
     ),
     Argument("console_port", "8642", "port of that page, on this machine; 0 = any free one"),
     Argument("console_prices", "", "file of what models cost, for that page; empty = none"),
+    Argument(
+        "voice", "false", "start an ear and a mouth, to talk with the robots", ("true", "false")
+    ),
+    Argument("ear", "pocketsphinx", "what reads what you say", EARS.names()),
+    Argument("mouth", "espeak", "what says what the robots say", MOUTHS.names()),
+    Argument("voice_url", "", "address of a speech server for ear or mouth, .../v1"),
+    Argument(
+        "voice_listen",
+        "push",
+        "push = the ear takes words while the button is held; always = whenever somebody speaks",
+        ("push", "always"),
+    ),
+    Argument(
+        "voice_confirm",
+        "auto",
+        "whether a task that was heard waits for a yes; auto = if the ear mishears often",
+        ("auto", "always", "never"),
+    ),
+    Argument("voice_device", "", "sound card of both, or default; empty = topics carry the sound"),
     Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
     Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
     Argument("nodes", "", "nodes that this machine starts, separated by commas; empty = all"),
@@ -218,6 +238,13 @@ class Arguments:
     console: bool = False
     console_port: int = 8642
     console_prices: str = ""
+    voice: bool = False
+    ear: str = "pocketsphinx"
+    mouth: str = "espeak"
+    voice_url: str = ""
+    voice_listen: str = "push"
+    voice_confirm: str = "auto"
+    voice_device: str = ""
     paced: bool = True
     pace: float = 1.0
     nodes: tuple[str, ...] = ()
@@ -229,6 +256,8 @@ class Arguments:
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
     model_options: Mapping[str, OptionValue] = field(default_factory=dict)
     memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    ear_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    mouth_options: Mapping[str, OptionValue] = field(default_factory=dict)
     # Of the skill executor: `SKILL_KIND_OPTIONS` that differ from the defaults.
     skill_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
@@ -243,7 +272,9 @@ class Arguments:
         of_planner = _options_of(PLANNERS, given.get("planner", ""))
         of_memory = _options_of(UPDATERS, given.get("memory", ""))
         of_model = _options_of(MODELS, model_part(given.get("model", "")))
-        options = {**of_planner, **of_memory, **of_model}
+        of_ear = _options_of(EARS, given.get("ear", "pocketsphinx"))
+        of_mouth = _options_of(MOUTHS, given.get("mouth", "espeak"))
+        options = {**of_planner, **of_memory, **of_model, **of_ear, **of_mouth}
         for name in given:
             if name not in known and name not in options:
                 near = did_you_mean(name, [*known, *options])
@@ -262,6 +293,7 @@ class Arguments:
         _check_memory(text)
         _check_map(text)
         _check_sensors(text)
+        _check_voice(text)
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -316,6 +348,15 @@ class Arguments:
             console=text["console"] == "true",
             console_port=_whole("console_port", text["console_port"], maximum=65535),
             console_prices=text["console_prices"],
+            voice=text["voice"] == "true",
+            ear=text["ear"],
+            ear_options=_read(of_ear, given),
+            mouth=text["mouth"],
+            mouth_options=_read(of_mouth, given),
+            voice_url=text["voice_url"],
+            voice_listen=text["voice_listen"],
+            voice_confirm=text["voice_confirm"],
+            voice_device=text["voice_device"],
             paced=text["paced"] == "true",
             pace=_number("pace", text["pace"], minimum=0.1, maximum=10.0),
             nodes=tuple(filter(None, (each.strip() for each in text["nodes"].split(",")))),
@@ -333,6 +374,8 @@ def option_arguments() -> tuple[Argument, ...]:
         *PLANNERS.usable().values(),
         *MODELS.usable().values(),
         *UPDATERS.usable().values(),
+        *EARS.usable().values(),
+        *MOUTHS.usable().values(),
     ]
     for part in parts:
         for argument in _arguments(part.options):
@@ -398,6 +441,16 @@ def _check_sensors(text: Mapping[str, str]) -> None:
         check_sensors(text["backend"], text["sensors"])
     except PlannerError as error:
         raise ArgumentError("sensors", str(error).removeprefix("sensors: ")) from None
+
+
+def _check_voice(text: Mapping[str, str]) -> None:
+    """Sound leaves this machine only to a server that is named, for a part that asks one."""
+    ear, mouth = EARS.get(text["ear"]), MOUTHS.get(text["mouth"])
+    asks = [name for name, part in (("ear", ear), ("mouth", mouth)) if part.needs_url]
+    if asks and not text["voice_url"]:
+        raise ArgumentError("voice_url", f"{asks[0]}:={text[asks[0]]} needs one, .../v1")
+    if text["voice_url"] and not asks:
+        raise ArgumentError("voice_url", "neither ear nor mouth asks a server")
 
 
 def _needs_model(planner: str) -> bool:

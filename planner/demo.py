@@ -173,6 +173,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--console", action="store_true", help="serve a page to see and steer the robots"
     )
+    parser.add_argument(
+        "--voice", action="store_true", help="talk with the robots by this machine's sound card"
+    )
     parser.add_argument("--fast", action="store_true", help="run as fast as possible")
     parser.add_argument(
         "--record-full",
@@ -263,6 +266,8 @@ def run(args: argparse.Namespace) -> int:
         given["record_images"] = "none"
     if args.console:
         given["console"] = "true"
+    if args.voice:
+        given |= {"voice": "true", "voice_device": "default"}
     if planner == "tour":
         given["house"] = args.house
     elif in_words:

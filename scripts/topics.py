@@ -41,6 +41,7 @@ console to those that its page shows; `planner instruct` and the console publish
 too, and the console `/A/skill/heartbeat`. A world without pictures has `/A/sightings`
 instead of the topics of cameras. With the planner `llamar_coela` the task planner publishes what
 agents say on `/A/says` (std_msgs/msg/String, reliable, keep last 100) and subscribes to it.
+Those of ear and mouth are in [voice.md](voice.md).
 Services, actions and what a topic means: [bridge.md](bridge.md) and the docstrings in `nodes/`.
 
 | topic | type | QoS | published by | subscribed to by |

@@ -29,6 +29,8 @@ CALLED = (
     "__getattr__", "generate_launch_description", "draw_once", "beginning_execution", "on_*",
     "do_GET", "do_POST", "log_message", "log_request", "navigable", "open_house",
     "reachable_sockets",
+    # A node's process names it.
+    "main_of_mouth",
     # Of subcommands, whose records name them.
     "add_examples", "run_examples", "add_samples", "run_samples",
     # TEACh's definitions of tasks.

@@ -70,7 +70,7 @@ LAST_SPACE_S = 3.0
 # world that never rests is cut off after MAX_LAST_DRAIN_S.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
 # Body cameras are rendered only for subscribers; the recorder does not trigger that.
-EXCLUDED = r".*/body/(image|camera_info)"
+EXCLUDED = r".*/body/(image|camera_info)|.*/voice/(audio|sound)"
 IMAGE_CHOICES = ("compressed", "raw", "none")
 # Internal topics of services and actions; rosbag2 leaves them out too.
 _HIDDEN = re.compile(r".*/_.*")

@@ -380,6 +380,17 @@ _WHOLE: dict[str, dict[str, Bound]] = {
     },
     "/instruct/answer": {"data": _TEXT},
     "/robot_description": {"data": _LONG_TEXT},
+    # What somebody says, in words and as sound.
+    "/voice": {"data": _TEXT},
+    "std_msgs/UInt8MultiArray": {
+        "layout.dim": Items(16),
+        "layout.dim[].label": _NOT_READ,
+        "layout.dim[].size": _NOT_READ,
+        "layout.dim[].stride": _NOT_READ,
+        "layout.data_offset": _NOT_READ,
+        "data": Items(64_000),
+        "data[]": Unbounded("a byte"),
+    },
     # Of an agent.
     "/says": {"data": Text(500)},
     "/lockstep": {

@@ -29,6 +29,9 @@ SAVE_MEMORY, LOAD_MEMORY = "memory/save", "memory/load"
 SKILL_RESULTS, SKILLS_TRACE = "skills/results", "skills/trace"
 INSTRUCT, INSTRUCT_STATUS, INSTRUCT_ANSWER = "instruct", "instruct/status", "instruct/answer"
 PLANNER_TRACE = "planner/trace"
+# Ear and mouth.
+VOICE_AUDIO, VOICE_TALK, VOICE_HEARD = "voice/audio", "voice/talk", "voice/heard"
+VOICE_SAY, VOICE_SOUND, VOICE_SPEAKING = "voice/say", "voice/sound", "voice/speaking"
 EVALUATION, EVALUATION_RESULT = "evaluation", "evaluation/result"
 FINISH_EVALUATION = "evaluation/finish"
 

@@ -1,3 +1,4 @@
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -186,8 +187,8 @@ def test_a_memory_without_a_recording_has_a_store_of_this_run() -> None:
 
 def test_only_nodes_that_the_robots_do_not_need_are_passive() -> None:
     given = {"episode": "e1", "planner": "expert", "record": "/tmp/run", "console": "true"}
-    specs = node_list(Arguments.from_text({**given, "narrate": "true"}))
-    passive = {"recorder", "evaluator", "console", "narrator"}
+    specs = node_list(Arguments.from_text({**given, "narrate": "true", "voice": "true"}))
+    passive = {"recorder", "evaluator", "console", "narrator", "ear", "mouth"}
     assert {spec.name for spec in specs if spec.passive} == passive
     assert {"bridge", "memory", "skill_executor", "task_planner"} <= {spec.name for spec in specs}
 
@@ -238,7 +239,7 @@ def test_a_recording_and_its_story_are_nodes_of_their_own() -> None:
         "max_bag_mb": 1000,
         "max_bag_s": 600,
         "max_total_mb": 20_000,
-        "exclude": r".*/body/(image|camera_info)",
+        "exclude": r".*/body/(image|camera_info)|.*/voice/(audio|sound)",
     }
     assert nodes["recorder"].stops_last
     assert nodes["narrator"].ends_run
@@ -453,3 +454,39 @@ def test_a_file_that_holds_no_parameters_is_reported(
     (tmp_path / "p.yaml").write_text(text)
     with pytest.raises(ArgumentError, match=reason):
         Arguments.from_text({"params_file": str(tmp_path / "p.yaml")})
+
+
+def test_ear_and_mouth_get_what_is_theirs() -> None:
+    given = {"voice": "true", "mouth_voice": "en+f3", "voice_listen": "always"}
+    server = {"ear": "server", "voice_url": "http://127.0.0.1:9/v1", "ear_model": "tiny"}
+    nodes = {node.name: node for node in node_list(Arguments.from_text({**given, **server}))}
+    assert nodes["ear"].parameters == {
+        "ear": "server",
+        "listen": "always",
+        "confirm": "auto",
+        "url": "http://127.0.0.1:9/v1",
+        "ear_model": "tiny",
+        "use_sim_time": False,
+    }
+    # An address is only for who asks a server.
+    assert nodes["mouth"].parameters == {
+        "mouth": "espeak",
+        "mouth_voice": "en+f3",
+        "use_sim_time": False,
+    }
+    assert "ear" not in {node.name for node in node_list(Arguments.from_text({}))}
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({"ear": "server"}, "voice_url: ear:=server needs one, .../v1"),
+        ({"mouth": "server"}, "voice_url: mouth:=server needs one, .../v1"),
+        ({"voice_url": "http://127.0.0.1:9/v1"}, "voice_url: neither ear nor mouth asks a server"),
+        ({"ear": "vosk"}, "ear: 'vosk' is not one of pocketsphinx, server"),
+        ({"ear_model": "tiny"}, "ear_model: unknown"),
+    ],
+)
+def test_a_voice_that_cannot_be_had_is_refused(given: dict[str, str], problem: str) -> None:
+    with pytest.raises(ArgumentError, match=re.escape(problem)):
+        Arguments.from_text({"voice": "true", **given})
