@@ -2,6 +2,11 @@
 
 Repeat with: python benchmarks/bench_planner_overhead.py [--episode NAME]
 
+With --run, instead: how much of a prompt a prefix cache has, in runs of `planner bench` with a
+model. Of all but the first prompt of an episode: the share of characters that it begins with in
+common with the prompt before it (one slot for all calls), and with the best of the episode's
+earlier prompts (slots found by the prompt's beginning).
+
 The tokens are counted with Mistral's tokenizer if `mistral_common` (Apache-2.0) is installed: `pip
 install --no-deps mistral_common tiktoken regex`, and estimated from characters otherwise. CPU time,
 not wall time.
@@ -29,6 +34,7 @@ from planner.app.run_options import RunOptions
 from planner.models.chat import Message, Request, Speaker
 from planner.models.gbnf import read_grammar
 from planner.models.in_process import InProcessModel
+from planner.models.recorded import read_dialogue
 from planner.models.replies.turn import (
     Ability,
     Naming,
@@ -306,10 +312,37 @@ def token_rows(names: Sequence[str]) -> list[Row]:
     ]
 
 
+WITH = ("the prompt before it", "the best earlier one")
+
+
+def alike(prompt: str, before: str) -> int:
+    """How many characters two prompts begin with in common."""
+    pairs = enumerate(zip(prompt, before, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(prompt), len(before)))
+
+
+def shared_rows(run: Path) -> list[Row]:
+    last, best, whole = 0, 0, 0
+    for path in sorted((run / "traces").glob("*.dialogue.jsonl")):
+        turns = read_dialogue(path).turns
+        prompts = ["".join(f"<{m.speaker}>{m.text}" for m in turn.messages) for turn in turns]
+        for number, prompt in enumerate(prompts[1:], 1):
+            common = [alike(prompt, before) for before in prompts[:number]]
+            last, best, whole = last + common[-1], best + max(common), whole + len(prompt)
+    shares = (round(each / whole, 3) if whole else "no dialogues" for each in (last, best))
+    return [(f"{run.name}: {what}", str(next(shares)), "at least 0.9") for what in WITH]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--run", action="append", type=Path, help="a run's folder; repeatable")
     parser.add_argument("--episode", action="append", help="name; instead of every seventh shipped")
     args = parser.parse_args()
+    if args.run:
+        print_table(
+            "prompts that a cache has", [row for run in args.run for row in shared_rows(run)]
+        )
+        return
     rows = overhead_rows() + grammar_rows() + token_cost_rows()
     shipped = sorted(path.stem for path in (config_dir() / "episodes").glob("*/*.json"))
     rows += token_rows(args.episode or shipped[::7])

@@ -27,6 +27,15 @@ SHORT_SYSTEM = "You plan what a robot does in a house. Answer with its next call
 _SHORT_SUCCESS, _NOWHERE, _UNSEEN = "Ok.", "elsewhere", "not seen"
 _LEFT, _NOTHING_LEFT = "Left:", "Nothing left."
 _CLOSING = re.compile(r"\b(?:clos|shut)", re.IGNORECASE)
+# Beginnings of words for skills, where there are others than their names.
+_SWITCHED = r"power|switch|turn|start|stop|light|o(?:n|ff)\b(?! [a-z])"
+_SAID = {
+    "clean": "clean|wash|wip|rins|scrub|dirt|polish",
+    "slice": "slic|cut|chop",
+    "brew": "brew|coffee",
+    "power_on": _SWITCHED,
+    "power_off": _SWITCHED,
+}
 _SWITCHING = (SkillName.POWER_ON, SkillName.POWER_OFF)
 _INSIDE = r"\b(?:in|inside|into|within) (?:one of )?(?:the|an?|that) "
 _WHERE = r"\b(?:at|by|beside|in|inside|into|near|next to|on|onto|of|to|with) (?:the|an?|that) "
@@ -196,21 +205,28 @@ class ShortDialogue:
 
     def _goals(self) -> Iterable[str]:
         """The furniture to which the agent may have to go now; none = any."""
-        parts = self._naming(held) if (held := self._held()) else self._parts
-        if not held and not self.is_all_seen:
+        held = self._held()
+        if not held:
+            if self.is_all_seen:
+                yield from self._goals_of_free_hands()
             return
+        parts = self._naming(held)
         meant = [number for part in parts for noun in part.nouns for number in self._known(noun)]
         goals = [number for number in meant if number in self._furniture]
         open_parts = [part for part in parts if not self._is_changed(part)]
         sources = [n for part in open_parts for each in part.needs for n in self._fit(each)]
-        if held and sources and all(len(part.things) == 1 for part in parts):
-            # What is to be filled is brought there first.
-            goals = []
-        if goals or held:
-            yield from sources
-        yield from goals
-        if not held:
-            yield from (holder for number in meant for holder in self._holders(number))
+        # What is to be filled is brought there first.
+        is_first = sources and all(len(part.things) == 1 for part in parts)
+        yield from (*sources, *(() if is_first else goals))
+
+    def _goals_of_free_hands(self) -> Iterable[str]:
+        """The furniture that a task is itself about, and where its things are."""
+        for part in self._parts:
+            meant = [number for noun in part.nouns for number in self._known(noun)]
+            yield from (each for number in meant for each in self._holders(number))
+            is_changing = any(_is_said(skill, part.text) for skill in default_state_skills())
+            if is_changing or not (part.things and _MOVING.search(part.text)):
+                yield from (number for number in meant if number in self._furniture)
 
     def relations(self) -> tuple[Relation, ...]:
         """How what is held may be put down: within furniture, if it is said of all that is named.
@@ -229,15 +245,14 @@ class ShortDialogue:
     def needless(self) -> Iterable[SkillCall]:
         """Calls that do not serve the task.
 
-        Handling what was put down for the only part of it that names that; closing, and work at a
-        stove or a machine, if it says nothing of this; switching back; the end, while it names
-        something that is known and was not handled.
+        Handling what was put down for the only part of it that names that; closing, and changing
+        states, if it says nothing of this; switching back; the end, while it names something that
+        is known and was not handled.
         """
         for number in self._put:
             parts = self._naming([number])
-            is_due = any(number in self._known(noun) for noun in self._unhandled())
             is_done = number in self._changed or not any(part.needs for part in parts)
-            if is_done and len(parts) == 1 and not is_due:
+            if is_done and len(parts) == 1 and number in self._handled(parts[0]):
                 word = self._class_and_number(number)
                 yield SkillCall(SkillName.PICK, (word,))
                 yield SkillCall(SkillName.NAVIGATE, (word,))
@@ -245,11 +260,14 @@ class ShortDialogue:
             for number in self._furniture:
                 yield SkillCall(SkillName.CLOSE, (self._class_and_number(number),))
         skills = default_state_skills().items()
-        unasked = [s.name for n, s in skills if s.needs.at and not _is_said(n, self._task)]
-        things = self._told.keys() - self._furniture.keys()
+        unasked = [
+            skill.name
+            for name, skill in skills
+            if self._names_things and not _is_said(name, self._task)
+        ]
         yield from (
             SkillCall(name, (self._class_and_number(number),))
-            for names, numbers in ((unasked, things), (_SWITCHING, self._changed))
+            for names, numbers in ((unasked, self._told), (_SWITCHING, self._changed))
             for name in names
             for number in numbers
         )
@@ -375,8 +393,9 @@ def _needs_of(text: str) -> Iterable[Condition]:
 
 
 def _is_said(skill: str, text: str) -> bool:
-    """Whether a text has the name of a skill as a word, such as "filled"."""
-    return re.search(rf"\b(?:re)?{skill}", text, re.IGNORECASE) is not None
+    """Whether a text has a word for a skill, such as "filled"."""
+    words = _SAID.get(skill, f"(?:re)?{skill}")
+    return re.search(rf"\b(?:{words})", text, re.IGNORECASE) is not None
 
 
 def _lasting(states: str) -> set[str]:
