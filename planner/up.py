@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{argument.name}", metavar="VALUE", default=None, help=_help(argument)
         )
-    add_part_flags(parser, dashes=False)
+    add_part_flags(parser, dashes=False, voice=True)
     parser.add_argument(
         "assignments", nargs="*", metavar="NAME:=VALUE", help="the same, as ros2 launch takes them"
     )

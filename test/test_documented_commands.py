@@ -453,9 +453,6 @@ ELSEWHERE: Mapping[str, str] = {
         ),
         "test/planner/security/test_page.py::test_what_a_robot_gets_is_sound_and_commands_nobody",
     ),
-    'export PLANNER_NETWORK=open PLANNER_NETWORK_TOKEN="a secret of the house" ROS_DOMAIN_ID=42': (
-        "test/integration/test_network.py::test_a_task_is_done_by_nodes_of_two_machines"
-    ),
     **dict.fromkeys(
         (
             "mkdir -p ws/src",

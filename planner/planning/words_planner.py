@@ -508,7 +508,11 @@ class Words:
 
     def _walk(self, decision: Decision, context: Context, grounding: Grounding) -> Decision:
         """When all else is done, the robot goes where it shall be at the end, until it is there."""
-        places, robot = _destinations(grounding), context.task.agents[0]
+        robot = context.task.agents[0]
+        variables = (grounding.criteria or {}).get("variables")
+        lists = variables.values() if isinstance(variables, Mapping) else ()
+        # One for each "go to".
+        places = [str(names[0]) for names in lists if isinstance(names, Sequence)]
         if not places or self._is_there or decision.calls.get(robot) != DONE:
             return decision
         place = places[-1]
@@ -558,10 +562,7 @@ def read_dialogue(instruction: str) -> tuple[str, tuple[Exchange, ...]]:
 
 
 def _held_anyway(grounding: Grounding, context: Context, binder: Binder) -> frozenset[int]:
-    """Requests with a question that nobody answered, of which one of the meanings holds already.
-
-    The evaluator, too, is content with any of the things that are meant alike.
-    """
+    """Requests whose question nobody answered, one meaning of which holds, as the judge allows."""
     asked = {question.request for question in grounding.questions}
     if not asked:
         return frozenset()
@@ -574,13 +575,6 @@ def _held_anyway(grounding: Grounding, context: Context, binder: Binder) -> froz
         holds[request] = holds.get(request, True) and facts.holds(subgoal)
     open_still = {part.request for part in (*found.sought, *found.unbound)}
     return frozenset(r for r in asked - open_still if holds.get(r, False))
-
-
-def _destinations(grounding: Grounding) -> list[str]:
-    """One place for each "go to"."""
-    variables = (grounding.criteria or {}).get("variables")
-    lists = variables.values() if isinstance(variables, Mapping) else ()
-    return [str(names[0]) for names in lists if isinstance(names, Sequence)]
 
 
 def is_told(goal: Meaning) -> bool:

@@ -144,7 +144,7 @@ def test_what_ships_passes(name: str) -> None:
         episode = kitchen_episode(house)
     if name in PERSONS:
         asks = {"question": "Who wrote Hamlet?"}
-        person = {"name": "Ann", "room": house.rooms[0].name, "answers": asks}
+        person = {"name": "Ann", "room": house.rooms[0].name, "gesture": "waving", "answers": asks}
         people = (PersonPlacement.model_validate(person),)
         episode = episode.model_copy(update={"people": people})
     if name in RESCUE:

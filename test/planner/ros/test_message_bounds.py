@@ -33,7 +33,7 @@ from planner_msgs.msg import (
 )
 from planner_msgs.srv import EditMemory, LoadMemory
 from sensor_msgs.msg import BatteryState, CameraInfo, Image, JointState
-from std_msgs.msg import Bool, Header, String
+from std_msgs.msg import Bool, Header, String, UInt8MultiArray
 from tf2_msgs.msg import TFMessage
 
 from planner.ros.conversions import time_message
@@ -58,6 +58,7 @@ TOPICS = {
     "/instruct/answer": String,
     "/robot_description": String,
     "/says": String,
+    "/voice": String,
     "/lockstep": Header,
     **{
         type_name(kind): kind
@@ -72,6 +73,7 @@ TOPICS = {
             ExecuteSkill.Result,
             Image,
             OccupancyGrid,
+            UInt8MultiArray,
         )
     },
     "nav_msgs/Odometry": Odometry,
