@@ -32,6 +32,7 @@ from planner.security.enclave import (
 )
 from planner.supervision import EXIT_CONFIGURATION, EXIT_OK
 from planner.supervisor import Command, Supervisor
+from planner.voice.part import EARS, MOUTHS
 from planner.warm_start import can_fork, load_common
 from planner.world.errors import PlannerError
 from planner.world.share import install_prefixes
@@ -48,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         parser.add_argument(
             f"--{argument.name}", metavar="VALUE", default=None, help=_help(argument)
         )
-    add_part_flags(parser, dashes=False, voice=True)
+    voices = (("ears", EARS.options(), "--ear"), ("mouths", MOUTHS.options(), "--mouth"))
+    add_part_flags(parser, dashes=False, more=voices)
     parser.add_argument(
         "assignments", nargs="*", metavar="NAME:=VALUE", help="the same, as ros2 launch takes them"
     )

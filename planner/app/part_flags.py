@@ -11,32 +11,33 @@ from planner.models.model_choice import model_part
 from planner.models.part import MODELS
 from planner.parts.option import Option
 from planner.planning.part import PLANNERS
-from planner.voice.part import EARS, MOUTHS
+
+
+# What the parts are called, their options, and the flag that chooses one.
+Kind = tuple[str, Mapping[str, Sequence[Option]], str]
 
 
 def add_part_flags(
-    parser: argparse.ArgumentParser, *, dashes: bool = True, voice: bool = False
+    parser: argparse.ArgumentParser, *, dashes: bool = True, more: Sequence[Kind] = ()
 ) -> None:
     """Declares the options of planners, models and memories; help shows those that are chosen.
 
-    A name that parts of two kinds have is one flag, with the first kind's help. `voice`: those of
-    ears and mouths as well.
+    A name that parts of two kinds have is one flag, with the first kind's help. `more` are further
+    kinds.
     """
 
     def of_model(value: str) -> str:
         # For help, the bare name of a part is not a server's model.
         return value if value in MODELS.names() else model_part(value)
 
-    kinds: list[tuple[str, Mapping[str, Sequence[Option]], str, Callable[[str], str]]] = [
-        ("planners", PLANNERS.options(), "--planner", str),
-        ("models", MODELS.options(), "--model", of_model),
-        ("memories", UPDATERS.options(), "--memory", str),
+    kinds: list[tuple[Kind, Callable[[str], str]]] = [
+        (("planners", PLANNERS.options(), "--planner"), str),
+        (("models", MODELS.options(), "--model"), of_model),
+        (("memories", UPDATERS.options(), "--memory"), str),
+        *((kind, str) for kind in more),
     ]
-    if voice:
-        kinds.append(("ears", EARS.options(), "--ear", str))
-        kinds.append(("mouths", MOUTHS.options(), "--mouth", str))
     declared: set[str] = set()
-    for kind, options, chosen_by, part_of in kinds:
+    for (kind, options, chosen_by), part_of in kinds:
         group = parser.add_argument_group(f"options of {kind}")
         new = {part: [o for o in each if o.name not in declared] for part, each in options.items()}
         add_option_flags(group, new, chosen_by, part_of=part_of, dashes=dashes)
