@@ -12,7 +12,6 @@ from planner.models.part import MODELS
 from planner.parts.option import Option
 from planner.planning.part import PLANNERS
 
-
 # What the parts are called, their options, and the flag that chooses one.
 Kind = tuple[str, Mapping[str, Sequence[Option]], str]
 
