@@ -150,10 +150,7 @@ def operated(elsewhere: Elsewhere, settings: dict[str, str], *commands: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("meeting", ["static peers", "discovery server"])
-def test_a_task_is_done_by_nodes_of_two_machines(
-    elsewhere: Elsewhere, tmp_path: Path, meeting: str
-) -> None:
+def test_a_task_is_done_by_nodes_of_two_machines(elsewhere: Elsewhere, tmp_path: Path) -> None:
     """The robot's sees, remembers and acts; this one plans and judges (docs/fleet.md)."""
     opened = {"PLANNER_NETWORK": "open", TOKEN: "a secret of the house", RANGE: "SUBNET"}
     near = {
@@ -161,24 +158,14 @@ def test_a_task_is_done_by_nodes_of_two_machines(
         "ROS_STATIC_PEERS": elsewhere.their_address,
     }
     far = {**near, "ROS_STATIC_PEERS": elsewhere.our_address}
-    server: list[str] = []
-    if meeting == "discovery server":
-        # What `fastdds discovery` of a ROS distribution runs.
-        server = [str(Path(sys.prefix) / "bin/fast-discovery-server"), "42", "-i", "0"]
-        server += ["-l", elsewhere.our_address, "-p", "11811"]
-        near |= {RANGE: "SYSTEM_DEFAULT", "ROS_SUPER_CLIENT": "TRUE"}
-        del near["ROS_STATIC_PEERS"]
-        far = near = {**near, "ROS_DISCOVERY_SERVER": f"{elsewhere.our_address}:11811"}
     up = (sys.executable, "-m", "planner.cli", "up", "episode:=night_light_0", "planner:=expert")
     with ExitStack() as stack:
         for name, words, environment in (
-            ("server", server, near),
             ("robot", (*elsewhere.inside, *up, "nodes:=bridge,memory,skill_executor"), far),
             ("desk", (*up, "nodes:=evaluator,task_planner"), near),
         ):
-            if words:
-                log = stack.enter_context((tmp_path / name).open("w+"))
-                stack.enter_context(interrupted(words, environment, log))
+            log = stack.enter_context((tmp_path / name).open("w+"))
+            stack.enter_context(interrupted(words, environment, log))
         sent = elsewhere.sent_bytes()
         began_s = time.monotonic()
         instruct = (
@@ -191,16 +178,16 @@ def test_a_task_is_done_by_nodes_of_two_machines(
             "120",
             "",
         )
-        done = subprocess.run(
-            [sys.executable, *instruct], env=near, capture_output=True, text=True, check=False
-        )
+        # The second agent may be heard of seconds after the first.
+        for _ in range(20):
+            done = subprocess.run(
+                [sys.executable, *instruct], env=near, capture_output=True, text=True, check=False
+            )
+            if "there is no agent" not in done.stdout:
+                break
         rate = (elsewhere.sent_bytes() - sent) / (time.monotonic() - began_s) / 1000
-        print(f"{meeting}: {rate:.0f} kB/s from the robot's machine")
-        said = "".join(
-            (tmp_path / name).read_text()
-            for name in ("server", "robot", "desk")
-            if (tmp_path / name).exists()
-        )
+        print(f"{rate:.0f} kB/s from the robot's machine")
+        said = "".join((tmp_path / name).read_text() for name in ("robot", "desk"))
     assert done.returncode == 0, f"{done.stdout}{done.stderr}{said}"
     assert "verdict: success" in done.stdout
     # Pictures stay where they are made: one camera alone is 4 MB/s.
