@@ -121,7 +121,10 @@ def a_tour(graph: DdsGraph, house: Path) -> None:
 
 
 def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path) -> None:
-    """A memory that looks, a judge of what is believed, a narrator who waits for an operator."""
+    """A memory that looks, a judge of what is believed, a narrator who waits for an operator.
+
+    And what speaks with persons.
+    """
     with ExitStack() as stack:
         # It names no house, so it asks the bridge; it ends where that one is not a shipped one.
         stack.enter_context(running("tour"))
@@ -129,6 +132,9 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
         stack.enter_context(bridge(episode=world))
         stack.enter_context(running("memory", updater="learned", episode=world))
         stack.enter_context(running("evaluator", world="perceived", episode=world))
+        # The speech server of this address is not asked.
+        stack.enter_context(running("ear", ear="server", url="http://127.0.0.1:9/v1"))
+        stack.enter_context(running("mouth"))
         # Agents that talk to each other, each with its camera's pictures.
         nothing = script(world.parent / "nothing.txt", *["{}"] * MODEL_REPLIES)
         talking = {"planner": "llamar_coela", "camera_pictures": True, "model": nothing}
@@ -140,13 +146,16 @@ def what_a_robot_without_truth_has(graph: DdsGraph, client: Client, world: Path)
             if not narrators or narrators[-1].poll() is not None:
                 told = running("narrator", attended=True, episode=world, instruction="go")
                 narrators.append(stack.enter_context(told))
-            subscribed = {name: topics for name, (_, topics) in graph.found.items()}
+            seen = {name: topics for name, (_, topics) in graph.found.items()}
+            subscribed = defaultdict(set, seen)
             return not (
                 "rt/agent_0/camera/hand/image" in subscribed["/memory"]
                 and "rt/world_graph" in subscribed["/evaluator"]
                 and "rt/agent_0/camera/hand/image" in subscribed["/task_planner"]
                 and "rt/agent_0/says" in subscribed["/task_planner"]
                 and "rt/agent_0/safety/motion_allowed" in subscribed["/narrator"]
+                and "rt/agent_0/speech" in subscribed["/mouth"]
+                and "rt/voice/audio" in subscribed["/ear"]
             )
 
         look_while(graph, lacks, "the start")

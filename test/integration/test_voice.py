@@ -126,6 +126,7 @@ def test_what_was_said_is_confirmed_and_a_question_answered(
     planner.question = "Where to?"
     with transcriptions(words) as url, running("ear", ear="server", url=url, confirm="always"):
         client.wait(sound.get_subscription_count, "the ear")
+        client.wait(talk.get_subscription_count, "the ear's button")
         client.wait(lambda: client.node.count_publishers("/voice/say"), "its voice")
         for number in range(3):
             talk.publish(Bool(data=True))
