@@ -53,7 +53,7 @@ test-fast: setup ## tests without ROS
 	@$(TIMED) 'tests without ROS' $(UNIT) unit $(UNIT_OPTIONS) -m 'not slow' $(ARGS)
 
 slow-properties: setup
-	@$(TIMED) 'slow tests without ROS' $(UNIT) slow-unit $(UNIT_OPTIONS) -m 'slow or hypothesis' --hypothesis-profile=whole $(ARGS)
+	@$(TIMED) 'slow tests without ROS' $(UNIT) slow-unit $(UNIT_OPTIONS) -m '(slow or hypothesis) and not nightly' --hypothesis-profile=whole $(ARGS)
 
 # Several files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
@@ -79,6 +79,7 @@ nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
+	@$(TIMED) 'nightly cases' $(BIN)/pytest -n 2 -m nightly --timeout=7200 -rR $(ARGS)
 	@$(MAKE) --no-print-directory bench-speed ARGS=
 	@$(MAKE) --no-print-directory mutants ARGS=
 

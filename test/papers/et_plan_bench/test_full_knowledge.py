@@ -83,13 +83,14 @@ def test_check_39_who_knows_everything_follows_the_true_plan(row: Row) -> None:
 
 
 @pytest.mark.slow
-def test_check_39_holds_for_tasks_of_the_suite() -> None:
-    """Every fifth task of the suite, and those in which a map once made another walk the least."""
+@pytest.mark.parametrize("every", [25, pytest.param(5, marks=pytest.mark.nightly)])
+def test_check_39_holds_for_tasks_of_the_suite(every: int) -> None:
+    """Some tasks of the suite, and those in which a map once made another walk the least."""
     pack = read_pack(config_dir() / "suites" / "et_plan.json.gz")
     houses = {house.name: house for house in pack.houses}
     once = {"et_test_0-navigation-map-0019", "et_test_6-manipulation-map-0008"}
-    chosen = [one for one in pack.episodes[::5] if one.episode_id not in once]
+    chosen = [one for one in pack.episodes[::every] if one.episode_id not in once]
     chosen += [one for one in pack.episodes if one.episode_id in once]
     number, wrong = others((episode, houses[episode.house]) for episode in chosen)
-    assert number >= 400
+    assert number >= 2000 // every
     assert not wrong, "\n".join(wrong)

@@ -12,11 +12,13 @@ from planner.world.errors import PlannerError
 from planner.world.house import House, house_json
 from planner.world.house_checks import check_house, load_house, read_house
 
-# Blocks of seeds, so that several workers share them; of a thousand, the first few at each change.
+# Blocks of seeds, so that several workers share them: of a thousand, the first few at each change.
+NIGHTLY = (pytest.mark.slow, pytest.mark.nightly)
 BLOCKS = [
     range(10),
     pytest.param(range(10, 50), marks=pytest.mark.slow),
-    *(pytest.param(range(n, n + 50), marks=pytest.mark.slow) for n in range(50, 1000, 50)),
+    *(pytest.param(range(n, n + 50), marks=pytest.mark.slow) for n in range(50, 200, 50)),
+    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(200, 1000, 50)),
 ]
 
 

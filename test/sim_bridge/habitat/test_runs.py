@@ -185,10 +185,10 @@ def test_the_meshes_of_the_dataset_agree_with_the_embedded_world(
     options = HabitatOptions(python=sys.executable, cache=str(tmp_path), answer_timeout_s=60.0)
     habitat = HabitatBackend(options, worker=STAND_IN)
     try:
-        by_meshes = compare_judges(habitat, small_house, 3)
+        by_meshes = compare_judges(habitat, small_house, 2)
     finally:
         habitat.close()
-    by_shapes = compare_judges(embedded, small_house, 3)
+    by_shapes = compare_judges(embedded, small_house, 2)
     assert by_meshes.states == by_shapes.states
     assert by_meshes.rows == by_shapes.rows
     assert by_meshes.rows[ON_TOP].both > 0
@@ -230,7 +230,7 @@ def test_a_geometry_that_is_empty_differs_and_says_so(
     )
     habitat = HabitatBackend(options, worker=STAND_IN)
     try:
-        parity = compare_judges(habitat, small_house, 3)
+        parity = compare_judges(habitat, small_house, 2)
     finally:
         habitat.close()
     assert parity.rows[ON_TOP].share == 0.0
