@@ -67,7 +67,8 @@ test-integration: robot-interfaces ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(INTEGRATION) integration $(INTEGRATION_OPTIONS) -n 5 -m 'not slow' $(ARGS)
 
 slow-integration: robot-interfaces
-	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 -m slow $(ARGS)
+	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 \
+	  -m 'slow and not nightly' $(ARGS)
 
 # In a temporary copy of the checkout; without MODULE in all modules of the script.
 mutants: setup ## changes in what decides verdicts and safety that no test notices: make mutants MODULE=guard
@@ -79,7 +80,7 @@ nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
 	@$(TIMED) 'nightly properties' $(BIN)/pytest -n 2 --hypothesis-profile=nightly --timeout=7200 \
 	  test/planner/evaluation -rR $(ARGS)
-	@$(TIMED) 'nightly cases' $(BIN)/pytest -n 2 -m nightly --timeout=7200 -rR $(ARGS)
+	@$(TIMED) 'nightly cases' $(BIN)/pytest -n 2 --dist loadfile -m nightly --timeout=7200 -rR $(ARGS)
 	@$(MAKE) --no-print-directory bench-speed ARGS=
 	@$(MAKE) --no-print-directory mutants ARGS=
 

@@ -94,7 +94,7 @@ def test_what_one_target_omits_the_other_runs() -> None:
     ).stdout
     # Properties run in both, in the slow tests with all their cases.
     suites = {
-        "integration test/integration": "-m slow",
+        "integration test/integration": "-m 'slow and not nightly'",
         "--ignore=test/integration": "-m '(slow or hypothesis) and not nightly' --hypothesis",
     }
     ran = [line for line in told.replace("\\\n", "").splitlines() if "second_try.sh" in line]

@@ -152,8 +152,8 @@ class Stack:
 
 
 # At every change: these in a world without pictures, one for each way to decide (rules, words, a
-# network, a language model). The slow tests have all planners in both worlds, and with both agents
-# those that decide for both at once.
+# network, a language model). The slow tests have all planners in a world with pictures and in one
+# without, the nightly ones with each task, and with both agents those that decide for both at once.
 AT_EVERY_CHANGE = ("expert", "words", "learned", "react")
 
 
@@ -162,7 +162,10 @@ def _is_fast(world: str, planner: str) -> bool:
 
 
 def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
-    return () if _is_fast(world, planner) else (pytest.mark.slow,)
+    if _is_fast(world, planner):
+        return ()
+    by_day = world in ("cup", GRAPH) or planner in AT_EVERY_CHANGE
+    return (pytest.mark.slow,) if by_day else (pytest.mark.slow, pytest.mark.nightly)
 
 
 def _fits(world: str, planner: str) -> bool:

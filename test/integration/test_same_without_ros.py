@@ -111,11 +111,11 @@ def test_an_episode_is_done_the_same_with_and_without_ros(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_shipped_episode_is_done_the_same_with_and_without_ros(tmp_path: Path) -> None:
     _is_the_same("desk_tidy_0", tmp_path)
 
 
-# test_planners_alike.py compares two agents' calls, results and verdict at every change.
 @pytest.mark.slow
 def test_two_agents_do_the_same_with_and_without_ros(tmp_path: Path) -> None:
     _is_the_same("desk_tidy_0", tmp_path, agents=2)
