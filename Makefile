@@ -74,7 +74,7 @@ slow-integration: robot-interfaces
 mutants: setup ## changes in what decides verdicts and safety that no test notices: make mutants MODULE=guard
 	@$(TIMED) mutants $(BESIDE) $(BIN)/python scripts/mutants.py $(MODULE) --survivors $(ARGS)
 
-nightly: setup ## interfaces for C++ too; evaluator and reference, 10,000 random cases; speed; all mutants (hours)
+nightly: robot-interfaces ## interfaces for C++ too; evaluator and reference, 10,000 random cases; speed; all mutants (hours)
 	@source scripts/env.sh && $(TIMED) 'all interfaces' $(BIN)/colcon --log-base .ws/whole/log build \
 	  --base-paths msgs shims --build-base .ws/whole/build --install-base .ws/whole \
 	  --cmake-args -DPython3_EXECUTABLE="$(CURDIR)/$(BIN)/python" -DBUILD_TESTING=OFF -Wno-dev
