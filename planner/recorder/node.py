@@ -64,6 +64,8 @@ TOPIC_COUNTS_EVERY = 10
 QUEUE_DEPTH, PICTURE_QUEUE_DEPTH = 4000, 100
 # No more is taken from the middleware while so much waits to be compressed and written.
 MAX_WAITING_BYTES = 64 << 20
+# So much freed memory stays in each of the process's heaps: what pictures take in one round.
+KEPT_BYTES = 8 << 20
 # After a stop, a full disk has so long to get space for the end of the bag.
 LAST_SPACE_S = 3.0
 # After a stop: publishers that stop at the same time are done once nothing arrived for this long; a
@@ -454,7 +456,8 @@ class RecorderNode(Node):
                 for counts in accounts
             }
             statuses.append(_status(level, status_name(self, "recorder: topics"), text, counts))
-            return_freed_memory()
+        # The middleware's pools grow with a queue, for good, and settle above its pictures.
+        return_freed_memory()
         self._diagnosed += 1
         self._longest_wait_s = 0.0
         header = Header(stamp=self.get_clock().now().to_msg())
@@ -581,7 +584,7 @@ def main() -> int:
 
     def make() -> RecorderNode:
         # Here, as a node's process begins by settling for less.
-        keep_freed_memory()
+        keep_freed_memory(KEPT_BYTES)
         nodes.append(RecorderNode())
         return nodes[0]
 

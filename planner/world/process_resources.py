@@ -56,14 +56,18 @@ def settle_memory() -> None:
         _mallopt(_M_TRIM_THRESHOLD, 2 * _LARGE_BYTES)
 
 
-def keep_freed_memory() -> None:
+def keep_freed_memory(most_bytes: int = _KEPT_BYTES) -> None:
     """Makes the C library keep the memory that pictures and chunks free.
 
     By default it returns blocks of that size to the system, which zeroes them for the next use: a
         third of the work of recording pictures or decompressing states.
+
+    Args:
+        most_bytes: each heap keeps at its end. What is above is returned; what is below never is,
+            so a process that runs for hours grows by it as ever longer queues come by.
     """
     _mallopt(_M_MMAP_THRESHOLD, _KEPT_BYTES)
-    _mallopt(_M_TRIM_THRESHOLD, _KEPT_BYTES)
+    _mallopt(_M_TRIM_THRESHOLD, most_bytes)
 
 
 def _mallopt(what: int, value: int) -> None:
@@ -74,8 +78,9 @@ def _mallopt(what: int, value: int) -> None:
 def return_freed_memory() -> None:
     """Gives back to the system what lies free between used blocks, as after a queue was long.
 
-    A process that keeps freed memory would stay as large as it ever was.
+    The library itself looks only at the end of a heap; and this, of other heaps than the first,
+    only at what lies between (`keep_freed_memory`).
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
-        trim(ctypes.c_size_t(_KEPT_BYTES))
+        trim(ctypes.c_size_t(0))
