@@ -19,6 +19,7 @@ from rclpy.exceptions import ROSInterruptException
 from rclpy.executors import Executor, ExternalShutdownException
 from rclpy.lifecycle import LifecycleNode, LifecycleState, TransitionCallbackReturn
 from rclpy.node import Node
+from rclpy.signals import uninstall_signal_handlers
 from rclpy.task import Future
 from rclpy.timer import Timer
 
@@ -307,6 +308,7 @@ def run_node(
         # rclpy raises different classes for invalid arguments and environments.
         return _report(f"ROS cannot start: {error}", EXIT_CONFIGURATION)
     node: Node | None = None
+    executor: Executor | None = None
     try:
         try:
             node = make_node()
@@ -321,9 +323,7 @@ def run_node(
         try:
             executor.spin()
         finally:
-            # The clean-up must not be interrupted by a second Ctrl-C.
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            executor.shutdown(timeout_sec=1.0)
+            _ignore_signals()
     except PlannerError as error:
         return _report(str(error), EXIT_FAILED)
     except (KeyboardInterrupt, ExternalShutdownException, ROSInterruptException):
@@ -333,10 +333,22 @@ def run_node(
             raise
         return EXIT_OK
     finally:
+        _ignore_signals()
+        # Waits for the thread that wakes executors after a signal: it still reads their list, which
+        # an executor's end frees.
+        uninstall_signal_handlers()
+        if executor is not None:
+            executor.shutdown(timeout_sec=1.0)
         if node is not None:
             node.destroy_node()
         rclpy.try_shutdown()
     return EXIT_OK
+
+
+def _ignore_signals() -> None:
+    """The clean-up must not be interrupted by a second Ctrl-C."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _report_unraisable(report: sys.UnraisableHookArgs) -> None:

@@ -74,6 +74,52 @@ def test_an_essential_callback_that_gives_up_ends_the_node_in_one_line() -> None
     assert (ended.returncode, ended.stderr) == (1, "error: nobody is there\n")
 
 
+SIGNALLED = """
+import os, signal
+import rclpy
+from rclpy.node import Node
+from planner.ros.guard import GuardedExecutor
+from planner.ros.lifecycle import run_node
+
+def threads():
+    return set(os.listdir("/proc/self/task"))
+
+class Ends(Node):
+    def __init__(self):
+        super().__init__("ends")
+        self.create_timer(0.1, lambda: os.kill(os.getpid(), signal.{signal}))
+
+class Counting(GuardedExecutor):
+    def shutdown(self, timeout_sec=None):
+        print(len(BEGUN), len(BEGUN & threads()))
+        return super().shutdown(timeout_sec)
+
+def begin(**options):
+    before = threads()
+    INIT(**options)
+    BEGUN.update(threads() - before)
+
+BEGUN, INIT, rclpy.init = set(), rclpy.init, begin
+print(run_node(Ends, ["ends"], make_executor=Counting))
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads are counted in /proc")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+def test_the_thread_that_follows_a_signal_has_ended_before_the_executor_does(name: str) -> None:
+    """It goes through a list of guard conditions, which the end of an executor frees."""
+    ran = subprocess.run(
+        [sys.executable, "-c", SIGNALLED.format(signal=name)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    begun, left, status = map(int, ran.stdout.split())
+    assert (left, status) == (begun - 1, 0)
+
+
 ALLOCATES = """
 import ctypes, threading
 from rclpy.node import Node
