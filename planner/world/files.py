@@ -15,6 +15,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError
 
 from planner.world.errors import FileError, from_validation
+from planner.world.process_resources import uncollected
 
 # Sizes by kind, bytes. The largest that is shipped has 0.2 MB, a graph with all edges 13 MB.
 MAX_JSON_BYTES = 16_000_000
@@ -233,7 +234,8 @@ def parse_yaml(text: str, source: Path | str) -> object:
         raise FileError(source, "", f"has more than {MAX_YAML_BYTES} characters")
     try:
         _check_events(text, source)
-        return yaml.load(text, Loader=_Loader)  # noqa: S506
+        with uncollected():
+            return yaml.load(text, Loader=_Loader)  # noqa: S506
     except _TwiceError as error:
         raise FileError(source, error.key, "is there twice") from None
     # Dates and keys that cannot be made raise any of these.

@@ -1,7 +1,8 @@
-"""NumPy's threads, and what a process keeps of the memory that it freed."""
+"""NumPy's threads, Python's collector, and what a process keeps of the memory that it freed."""
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from threadpoolctl import ThreadpoolController, threadpool_info
 
-from planner.world.process_resources import single_blas_thread
+from planner.world.files import parse_yaml
+from planner.world.process_resources import single_blas_thread, uncollected
 
 Threads = set[int]
 
@@ -32,6 +34,33 @@ def test_the_limit_holds_within_the_function_only() -> None:
         with pytest.raises(ValueError, match="as it was"):
             within((2, 3), fails=True)
         assert threads() == {2}
+
+
+def test_other_threads_wait_for_no_collection_while_a_large_text_is_read() -> None:
+    seen = list[int]()
+
+    def count(phase: str, info: dict[str, int]) -> None:
+        # Those of the newest objects alone take no time.
+        if phase == "start" and info["generation"]:
+            seen.append(info["generation"])
+
+    gc.callbacks.append(count)
+    try:
+        assert parse_yaml("[" + "[1]," * 50_000 + "[1]]", "text") == [[1]] * 50_001
+    finally:
+        gc.callbacks.remove(count)
+    assert len(seen) <= 1  # Of the result, afterwards.
+    assert gc.isenabled()
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 # As pictures pass through a recorder: another thread receives some, small blocks settle between
