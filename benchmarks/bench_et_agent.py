@@ -17,10 +17,10 @@ from machine import print_table
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult, traced
 from planner.app.run_options import RunOptions
-from planner.app.task_worlds import GraphTaskWorld
 from planner.evaluation.metrics.table import metrics, summarise
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder

@@ -15,7 +15,7 @@ from machine import print_table
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
-from planner.app.task_worlds import GraphTaskWorld, play_reference
+from planner.app.bodily_task_world import GraphTaskWorld, play_reference
 from planner.world.episode import Episode
 
 ROWS = (

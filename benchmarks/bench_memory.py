@@ -28,7 +28,7 @@ from machine import print_table
 from planner.environment import ros_environment
 from planner.memory.memory import Memory
 from planner.memory.privileged import PrivilegedUpdater
-from planner.memory.run import open_memory
+from planner.memory.settings import open_memory
 from planner.memory.wording import entity_line
 from planner.world.geometry import Pose
 from planner.world.house import House

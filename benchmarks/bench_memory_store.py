@@ -19,7 +19,7 @@ from machine import print_table
 
 from planner.memory.memory import Memory
 from planner.memory.query import ask
-from planner.memory.run import open_memory, store_path
+from planner.memory.settings import open_memory, store_path
 from planner.memory.updater import Operation
 from planner.world.belief import Entity, OperationKind
 from planner.world.house import House

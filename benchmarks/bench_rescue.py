@@ -16,15 +16,15 @@ import time
 
 from machine import print_table
 
-from papers.llamar.rescue.acting import joint_step
-from papers.llamar.rescue.backend import RescueBackend
-from papers.llamar.rescue.checklist import (
+from papers.llamar.rescue.acting import (
     HORIZON_STEPS,
     Checklist,
     Scores,
+    joint_step,
     observation_text,
     visible_names,
 )
+from papers.llamar.rescue.backend import RescueBackend
 from papers.llamar.rescue.scenes import Supply, load_scene, scene_names
 from papers.llamar.rescue.snapshot import TEAMS
 from papers.llamar.rescue.world import Action, Agent, RescueWorld, Verb

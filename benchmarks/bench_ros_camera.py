@@ -122,7 +122,7 @@ class NotingMemory(Memory):
 
 def serve_memory() -> int:
     """The memory node itself, recording times."""
-    sys.modules["planner.memory.run"].Memory = NotingMemory
+    sys.modules["planner.memory.settings"].Memory = NotingMemory
     take, tell = CameraInput._take, memory_node.MemoryNode._publish  # noqa: SLF001 - timed inside
 
     def noting_take(camera: CameraInput, kind: str, data: bytes) -> None:

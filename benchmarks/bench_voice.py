@@ -23,9 +23,9 @@ import numpy.typing as npt
 from machine import print_table
 
 from planner.voice.engines import Espeak
+from planner.voice.hearing import StopSpotter
 from planner.voice.part import EARS, RATE_HZ, Recogniser, VoiceRequest
 from planner.voice.sentences import draw_sentences, words_of
-from planner.voice.spotter import StopSpotter
 from planner.world.files import read_document
 
 Samples = npt.NDArray[np.int16]

@@ -12,7 +12,7 @@ import random
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
-from planner.app.task_worlds import GraphTaskWorld
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.world.episode import Episode
 
 ROWS = (*(Row(category) for category in Category), Row(Category.TWO_OBJECTS, arms=2))

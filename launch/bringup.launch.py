@@ -29,14 +29,14 @@ from launch_ros.actions import Node
 
 from planner.bringup import NodeSpec, node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Argument, Arguments, option_arguments
+from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import (
+from planner.security.policy import (
     clear_enclave_override,
     enclave_arguments,
     refuse_namespace_with_keys,
 )
-from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.supervisor import RestartPolicy
 from planner.world.errors import PlannerError
 

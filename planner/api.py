@@ -21,23 +21,22 @@ from planner.evaluation.trace_builder import DecisionRecord
 from planner.memory.maps.occupancy import FloorSurvey
 from planner.models.caller import ModelCall
 from planner.models.model_choice import ModelChoice, make_model
-from planner.narrator.picture import Moment
+from planner.narrator.story import Moment
 from planner.parts.option import OptionValue
 from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Ask
-from planner.skills.exploring import load_view_encoder
 from planner.skills.find_model import FindModel
+from planner.skills.tools import load_view_encoder
 from planner.world.bounds import MAX_TEXT_LENGTH
 from planner.world.episode import Episode, with_team
 from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import find_house, is_house_file
 from planner.world.state import WorldState
-from sim_bridge.backend import Backend
+from sim_bridge.backend import BACKENDS, Backend, Drawn, make_backend
 from sim_bridge.geometry import DrawsModels
 from sim_bridge.opening import Opened, bare_episode, open_world
-from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 NO_MODEL = ModelChoice()
 # Short, since a person is waiting; benchmarks wait longer.

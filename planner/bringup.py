@@ -26,7 +26,7 @@ from planner.world.topics import (
     WORLD_GRAPH,
     WORLD_INFO,
 )
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 ParameterValue = bool | int | float | str
 

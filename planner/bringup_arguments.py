@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 
 from planner.environment import checked_params_file, full_namespace
 from planner.memory.part import UPDATERS
+from planner.models.chat import MODELS
 from planner.models.model_choice import model_part
-from planner.models.part import MODELS
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.part import PLANNERS
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.voice.part import EARS, MOUTHS
 from planner.world.errors import PlannerError, did_you_mean
-from sim_bridge.part import BACKENDS, check_sensors
+from sim_bridge.backend import BACKENDS, check_sensors
 
 MAX_AGENTS = 6
 PLANNER_OF_WORDS = "words"

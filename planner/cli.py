@@ -21,15 +21,30 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from planner.command_line import CommandParser, ShowVersion
+from planner.environment import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.parts.command import CommandPart, further_commands
-from planner.supervision import EXIT_INTERRUPTED, EXIT_USAGE
 from planner.world.errors import PlannerError
 
 _of = CommandPart.of_module
 COMMANDS: Mapping[str, CommandPart] = {
-    "answer": _of("planner.instruct.answer_cli", "answer a question about an instruction"),
-    "approve": _of("planner.approve.cli", "answer a robot's question to its operator"),
-    "attend": _of("planner.attend.cli", "send heartbeats for goals that you send yourself"),
+    "answer": _of(
+        "planner.instruct.cli",
+        "answer a question about an instruction",
+        "add_answer_arguments",
+        "run_answer",
+    ),
+    "approve": _of(
+        "planner.operate.cli",
+        "answer a robot's question to its operator",
+        "add_approve_arguments",
+        "run_approve_command",
+    ),
+    "attend": _of(
+        "planner.operate.cli",
+        "send heartbeats for goals that you send yourself",
+        "add_attend_arguments",
+        "run_attend",
+    ),
     "bad-day": _of("planner.bad_day.cli", "runs under random fault schedules, with checks"),
     "bench": _of("planner.bench.runs.cli", "suites of episodes, comparisons, claims, scores"),
     "check": _of("planner.commands.check", "whether a part meets its interface"),

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
+from planner.environment import EXIT_USAGE
 from planner.parts.option import Option, OptionError, OptionValue
-from planner.supervision import EXIT_USAGE
 from planner.world.errors import did_you_mean
 
 # Above which the first line of a help names options only by `[options]`.

@@ -32,16 +32,15 @@ from planner.evaluation.metrics.metric import ALL_METRICS
 from planner.evaluation.subtasks import SUBTASK_RULES
 from planner.houses.part import HOUSE_FORMATS
 from planner.memory.part import UPDATERS
-from planner.models.part import MODELS
+from planner.models.chat import MODELS
 from planner.parts.calls import SKILLS
 from planner.parts.catalog import OUR_PACKAGE
 from planner.parts.command import COMMAND_PARTS
 from planner.planning.part import PLANNERS
-from planner.security.enclave import KEYSTORE, is_secured, join_as
-from planner.security.policy import VIEWER
+from planner.security.policy import KEYSTORE, VIEWER, is_secured, join_as
 from planner.world.errors import PlannerError
 from planner.world.share import is_source_tree
-from sim_bridge.part import BACKENDS, OtherPython
+from sim_bridge.backend import BACKENDS, OtherPython
 
 KINDS = (
     *(PLANNERS, UPDATERS, BACKENDS, SKILLS, MODELS, ALL_METRICS, SUITES),

@@ -30,8 +30,7 @@ from planner.world.observation import RgbImage
 from planner.world.skill import CallError, SkillCall, SkillCode, SkillResult
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import hand_states
-from sim_bridge.backend import Backend
-from sim_bridge.part import BACKENDS, Drawn, make_backend
+from sim_bridge.backend import BACKENDS, Backend, Drawn, make_backend
 
 Observation = dict[str, str]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, MutableMapping
 from enum import StrEnum
 from pathlib import Path
 
-from planner.security.enclave import is_enforced
+from planner.security.policy import is_enforced
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 

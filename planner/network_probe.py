@@ -19,16 +19,16 @@ from planner.network import (
     token_of,
     uses_fast_dds,
 )
-from planner.security.enclave import (
+from planner.security.keystore import KeystoreReport, check_keystore
+from planner.security.policy import (
     ENABLE,
     KEYSTORE,
     STRATEGY,
     domain_of,
     is_enforced,
     is_secured,
+    shipped_policy,
 )
-from planner.security.keystore import KeystoreReport, check_keystore
-from planner.security.policy import shipped_policy
 from planner.world.errors import PlannerError
 
 # Programs for a child process, in the environment of a node.

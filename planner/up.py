@@ -22,15 +22,14 @@ from planner.bringup_arguments import (
     Arguments,
     option_arguments,
 )
-from planner.environment import ros_environment
+from planner.environment import EXIT_CONFIGURATION, EXIT_OK, ros_environment
 from planner.planning.part import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
-from planner.security.enclave import (
+from planner.security.policy import (
     clear_enclave_override,
     enclave_arguments,
     refuse_namespace_with_keys,
 )
-from planner.supervision import EXIT_CONFIGURATION, EXIT_OK
 from planner.supervisor import Command, Supervisor
 from planner.voice.part import EARS, MOUTHS
 from planner.warm_start import can_fork, load_common

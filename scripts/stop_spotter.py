@@ -1,4 +1,4 @@
-"""Trains what hears "stop" (planner/voice/spotter.py) on speech of espeak-ng.
+"""Trains what hears "stop" (planner/voice/hearing.py) on speech of espeak-ng.
 
     python scripts/stop_spotter.py config/voice/stop.safetensors [--seed N]
 
@@ -25,9 +25,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 from bench_voice import mixed, noise
 
 from planner.voice.engines import Espeak
+from planner.voice.hearing import HOP, LOOKS, WINDOW, Floats, Network, features, windows
 from planner.voice.part import RATE_HZ
 from planner.voice.sentences import draw_sentences
-from planner.voice.spotter import HOP, LOOKS, WINDOW, Floats, Network, features, windows
 
 Samples = npt.NDArray[np.int16]
 Noises = list[npt.NDArray[np.float64]]

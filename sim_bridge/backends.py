@@ -6,8 +6,7 @@ from pathlib import Path
 from planner.world.errors import PlannerError
 from planner.world.files import read_model
 from planner.world.share import config_dir
-from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart, Drawn, StandIn
+from sim_bridge.backend import Backend, BackendPart, Drawn, StandIn
 
 
 def _make_embedded(settings: Path | None) -> Backend:

@@ -13,15 +13,14 @@ import argparse
 import traceback
 from collections.abc import Callable, Sequence
 
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.catalog import Finding, Report, Verdict
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from sim_bridge.backend import Backend
-from sim_bridge.conformance_checks import acting, driving, episodes, handling, numbers, sensing
+from sim_bridge.backend import BACKENDS, Backend, make_backend
+from sim_bridge.conformance_checks import acting, driving, episodes, handling, sensing
 from sim_bridge.conformance_checks.trial import ConformanceError, Setting, Trial, UnsuitableError
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.part import BACKENDS, make_backend
 
 CHECKS: tuple[Callable[[Trial], None], ...] = (
     *episodes.CHECKS,
@@ -29,7 +28,7 @@ CHECKS: tuple[Callable[[Trial], None], ...] = (
     *acting.CHECKS,
     *driving.CHECKS,
     *handling.CHECKS,
-    *numbers.CHECKS,
+    *driving.OF_NUMBERS,
 )
 
 

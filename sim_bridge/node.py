@@ -23,18 +23,19 @@ from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import parameters, qos
+from planner.ros.clients import PeriodicExecutor
 from planner.ros.conversions import time_message, transform_message
 from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.goal_server import is_of_process, same_host
 from planner.ros.guard import SafePublisher, status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.subscriptions import bounds_of
-from planner.ros.waiting import PeriodicExecutor
 from planner.world import topics
 from planner.world.episode import MAX_AGENTS, MAX_SEED
 from planner.world.errors import PlannerError
 from sim_bridge.agent.node import AgentInterface
-from sim_bridge.frames import Link, fixed_links
+from sim_bridge.backend import BACKENDS, Drawn, make_backend
+from sim_bridge.geometry import Link, fixed_links
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import (
     TICK_S,
@@ -47,11 +48,18 @@ from sim_bridge.pacing import (
     split_step,
     ticks_in,
 )
-from sim_bridge.part import BACKENDS, Drawn, make_backend
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.options import notice
-from sim_bridge.settings.node import declare_nice, declare_pace, declare_safety, declare_sensing
-from sim_bridge.world_state.node import LockstepGate, PeopleTopic, WorldInfoTopic, WorldStateTopic
+from sim_bridge.world_state.node import (
+    LockstepGate,
+    PeopleTopic,
+    WorldInfoTopic,
+    WorldStateTopic,
+    declare_nice,
+    declare_pace,
+    declare_safety,
+    declare_sensing,
+)
 
 LOAD_FAILED = 1
 # Wall seconds to discover bridges on other machines.

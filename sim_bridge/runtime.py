@@ -14,7 +14,7 @@ from planner.world.observation import Observation, Sighting
 from planner.world.primitive import PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle, PictureSource, SensorSource, SightingSource
-from sim_bridge.control import Command, Outcome
+from sim_bridge.one_robot import Command, Outcome
 from sim_bridge.pacing import TICK_S
 from sim_bridge.requests import Request, read_request
 from sim_bridge.safety.approvals import Answer

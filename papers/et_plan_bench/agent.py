@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from papers.et_plan_bench.known import Calls, SpentError, Walk
-from papers.et_plan_bench.ranker import Prior, Ranker, RankerName, TaskClass
+from papers.et_plan_bench.parts import Prior, Ranker, RankerName, TaskClass
 from papers.et_plan_bench.rankers import (
     RandomRanker,
     TableRanker,

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from papers.et_plan_bench.ranker import Prior, Ranker
+from papers.et_plan_bench.parts import Prior, Ranker
 from planner.planning.errands import Sought, Where, is_meant, meant, spelled
 from planner.planning.planner import AgentResult, Context
 from planner.world.belief import Belief, BeliefNode, Source

@@ -6,13 +6,15 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from planner.evaluation.metrics.measure import (
+from planner.evaluation.metrics.metric import (
     COMPLETE_AT_START,
     NOT_SUCCESSFUL,
+    Kind,
     Measure,
+    Metric,
     attempts,
+    by_name,
 )
-from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.trace import EpisodeTrace
 
 NO_TRUTH = "no ground truth was given"

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TypeVar
 
+from papers.et_plan_bench.parts import Ranker, RankerName, TaskClass
 from papers.et_plan_bench.questions import (
     ClassReply,
     ErrandsReply,
@@ -17,7 +18,6 @@ from papers.et_plan_bench.questions import (
     right_names,
     right_word,
 )
-from papers.et_plan_bench.ranker import Ranker, RankerName, TaskClass
 from papers.et_plan_bench.rankers import class_of
 from planner.models.caller import Caller, OnCall, ignore_call
 from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Role, Speaker

@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from random import Random
 
-from papers.et_plan_bench.ranker import TaskClass
+from papers.et_plan_bench.parts import TaskClass
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.models.chat import Fault, ReferenceReply, Role
 from planner.models.gbnf import quoted

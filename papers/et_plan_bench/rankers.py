@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from papers.et_plan_bench.ranker import RankerName, TaskClass
+from papers.et_plan_bench.parts import RankerName, TaskClass
 from papers.et_plan_bench.ranking_model import (
     RankingFile,
     RankingModel,

@@ -17,7 +17,7 @@ import numpy as np
 
 from papers.et_plan_bench.generation.categories import HomeSplit
 from papers.et_plan_bench.model_ranker import ModelRanker
-from papers.et_plan_bench.ranker import Ranker
+from papers.et_plan_bench.parts import Ranker
 from papers.et_plan_bench.rankers import (
     LearnedRanker,
     RandomRanker,

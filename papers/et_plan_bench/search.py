@@ -17,7 +17,7 @@ from papers.et_plan_bench.generation.least_walk import (
     standing,
 )
 from papers.et_plan_bench.known import Calls, Known, Walk
-from papers.et_plan_bench.ranker import Prior
+from papers.et_plan_bench.parts import Prior
 from papers.et_plan_bench.rankers import is_nested
 from planner.planning.errands import Errand, Sought, Where, spelled
 from planner.world.belief import BeliefNode

@@ -20,7 +20,7 @@ from pydantic import Field, field_validator, model_validator
 
 from papers.helper.programs.program import Method
 from planner.memory.features import Features, ViewEncoder
-from planner.skills.exploring import load_view_encoder
+from planner.skills.tools import load_view_encoder
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel, read_model
 from planner.world.observation import RgbImage

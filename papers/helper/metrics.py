@@ -7,8 +7,7 @@ function returns an episode's addends.
 
 from __future__ import annotations
 
-from planner.evaluation.metrics.measure import attempts
-from planner.evaluation.metrics.metric import PooledMetric, Portion, by_name
+from planner.evaluation.metrics.metric import PooledMetric, Portion, attempts, by_name
 from planner.evaluation.trace import EpisodeTrace
 
 NOTHING_TO_DO = "vacuous: nothing was to do"

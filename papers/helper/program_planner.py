@@ -18,7 +18,7 @@ from papers.helper.author import (
 )
 from papers.helper.diagnosis import ImageTextMatcher, load_matcher
 from papers.helper.model_author import Asking, Examples, ModelAuthor, is_of, open_memory
-from papers.helper.options import (
+from papers.helper.parts import (
     DIAGNOSIS,
     MAX_FAILURES,
     MAX_FAILURES_OF_TRUE_PERCEPT,

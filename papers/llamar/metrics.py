@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from planner.evaluation.metrics.measure import (
+from planner.evaluation.metrics.metric import (
     COMPLETE_AT_START,
     INTERACTIONS,
+    Kind,
     Measure,
+    Metric,
     attempts,
+    by_name,
     done,
     parsed,
     targets,
 )
-from planner.evaluation.metrics.metric import Kind, Metric, by_name
 from planner.evaluation.trace import DecisionLine, EpisodeTrace
 from planner.world.skill import SkillCall
 

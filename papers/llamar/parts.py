@@ -19,8 +19,7 @@ from planner.planning.planner import Planner
 from planner.world.files import read_model
 from planner.world.primitive import PrimitiveName
 from planner.world.share import config_dir
-from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart
+from sim_bridge.backend import Backend, BackendPart
 
 
 def _make_llamar(request: PlannerRequest) -> Planner:

@@ -17,8 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from papers.llamar.tasks import equals
 from planner.episodes.importing.foreign import parse_foreign, read_foreign
 from planner.episodes.importing.importer import Fault, Imported, ImporterPart, UnplaceableError
-from planner.episodes.importing.scene_house import scene_seed
-from planner.episodes.importing.simulator_words import thor_class, thor_room
+from planner.episodes.importing.simulator_words import scene_seed, thor_class, thor_room
 from planner.episodes.lint.linting import Linter
 from planner.episodes.recipes.build import build
 from planner.episodes.recipes.file import Recipe

@@ -21,12 +21,12 @@ from planner.models.chat import (
     Role,
     Speaker,
 )
-from planner.models.replies.free_text import FreeText
+from planner.models.replies.form import FreeText
 from planner.planning.dialogues import AgentDialogues
+from planner.planning.numbered_dialogue import INVENTED
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision
 from planner.planning.planner_model import Axes, Control, MemorySource
-from planner.planning.right_calls import INVENTED
 from planner.planning.walking import Sightline, no_sightline, sightline_of, visible
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError

@@ -25,6 +25,7 @@ from planner.models.replies.turn import (
 )
 from planner.planning.belief_text import summary, world_description
 from planner.planning.dialogues import AgentDialogues, limit_reached
+from planner.planning.numbered_dialogue import RightCalls
 from planner.planning.planner import AgentResult, Context, Decision, Task
 from planner.planning.planner_model import (
     Axes,
@@ -38,7 +39,6 @@ from planner.planning.planner_model import (
     prompt,
     shorten,
 )
-from planner.planning.right_calls import RightCalls
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
 from planner.world.vocabulary import AgentKind, Relation

@@ -11,7 +11,7 @@ from papers.partnr.prompts import ACTIONS, TEAM_ACTIONS
 from papers.partnr.react import NAME as FINETUNED
 from planner.bench.runs.models import trace_path
 from planner.bench.runs.rows import Row
-from planner.bench.runs.solved import Collected, Evaluated, add_runs, judged_rows
+from planner.bench.runs.run_cli import Collected, Evaluated, add_runs, judged_rows
 from planner.episodes.episode_file import write_text
 from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.chat import Speaker

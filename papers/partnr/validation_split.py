@@ -24,11 +24,11 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import read_bytes, read_document, read_text
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
+from sim_bridge.backend import BACKENDS
 from sim_bridge.habitat import hssd
 from sim_bridge.habitat.hssd.dataset import HssdDataset
 from sim_bridge.habitat.hssd.urdf import Movables
 from sim_bridge.habitat.hssd_export import export_once, index_models, write_index
-from sim_bridge.part import BACKENDS
 
 GET = (
     "get HSSD (hssd/hssd-hab, branch partnr) for --scenes, the movable objects "

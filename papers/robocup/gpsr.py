@@ -8,9 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from papers.robocup.arena import Arena, arena_of, read_arena
 from papers.robocup.carrying import SET_S, SET_SIZE, Carried, End, carry_out, done_in_time
-from papers.robocup.commands import KINDS, Command, Commands
+from papers.robocup.commands import KINDS, Arena, Command, Commands, arena_of, read_arena
 from planner.evaluation.statistics import wilson
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal

@@ -25,10 +25,9 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.observation import Observation, Sighting
 from planner.world.state import WorldState
-from sim_bridge.backend import Backend, SightedBackend, SightingSource
+from sim_bridge.backend import BACKENDS, Backend, SightedBackend, SightingSource
 from sim_bridge.embedded.kinematic import KinematicBackend
 from sim_bridge.graph.backend import GraphBackend
-from sim_bridge.part import BACKENDS
 from sim_bridge.stepped import PicturelessBackend
 
 # What runs in every simulator have in common: an episode with its memory, task and evaluator.

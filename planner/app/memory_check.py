@@ -17,7 +17,7 @@ from planner.app.house_tour import AGENT, TrueClasses, tour, tour_episode
 from planner.memory.memory import Memory
 from planner.memory.part import UpdaterRequest, load_updater
 from planner.memory.updater import MemoryUpdater, Operation
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.catalog import Finding, Report, Verdict
 from planner.world.belief import Entity, OperationKind
 from planner.world.house import House
 from planner.world.observation import CameraFrame, Observation

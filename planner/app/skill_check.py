@@ -29,7 +29,7 @@ from planner.models.replies.turn import (
     words_of,
 )
 from planner.parts.calls import parse_call
-from planner.parts.check import Finding, Report, Verdict, checked
+from planner.parts.catalog import Finding, Report, Verdict, checked
 from planner.planning.planner_inputs import full_belief
 from planner.skills.executor import SkillExecutor
 from planner.skills.part import SKILLS, SkillPart
@@ -43,7 +43,7 @@ from planner.world.primitive import PrimitiveName
 from planner.world.skill import PLACE_ROLES, CallError, Role, SkillCall, SkillCode, SkillResult
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import EntityKind, is_open
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.backend import Drawn, make_backend
 
 # A simulator with a skill executor for each agent, using ground truth as belief.
 #

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from planner.app.drawing_backends import add_drawing_flags, check_draws
 from planner.app.house_tour import TrueClasses
+from planner.app.part_flags import add_drawing_flags, check_draws
 from planner.bench.memory_bench import HouseScore, MakeUpdater, Point, as_json, score_house, table
 from planner.command_line import (
     add_model_flags,
@@ -27,8 +27,7 @@ from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_house
-from sim_bridge.backend import Backend
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.backend import Backend, Drawn, make_backend
 
 # Colours of the lines of a plot: as many as there are lines, no two alike.
 

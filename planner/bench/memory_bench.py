@@ -31,8 +31,7 @@ from planner.world.belief import Entity
 from planner.world.house import House, ObjectPlacement
 from planner.world.observation import Observation
 from planner.world.vocabulary import AgentKind
-from sim_bridge.backend import Backend
-from sim_bridge.part import make_backend
+from sim_bridge.backend import Backend, make_backend
 
 _MOVED_SHARE = 0.2
 _ENTITY = TypeAdapter(Entity)

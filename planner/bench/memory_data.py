@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.app.drawing_backends import DEFAULT
 from planner.app.embedded_run import run_embedded
+from planner.app.part_flags import DEFAULT
 from planner.app.run_options import RunOptions
 from planner.evaluation.language import read_evaluation
 from planner.memory.entity_list import EntityList, Provenance
@@ -38,9 +38,8 @@ from planner.world.house_checks import load_episode
 from planner.world.observation import CameraFrame, Observation
 from planner.world.skill import SkillCall
 from planner.world.states import default_states
-from sim_bridge.backend import Backend
+from sim_bridge.backend import Backend, make_backend
 from sim_bridge.embedded.kinematic import KinematicBackend
-from sim_bridge.part import make_backend
 
 AGENT, CAMERA = "agent_0", "hand"
 

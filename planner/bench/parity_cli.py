@@ -45,10 +45,9 @@ from planner.world.house_checks import load_house
 from planner.world.primitive import Primitive, PrimitiveName
 from planner.world.state import EntityState, WorldState
 from planner.world.vocabulary import AgentKind, EntityKind, Relation
-from sim_bridge.backend import Backend
+from sim_bridge.backend import BACKENDS, Backend, Drawn, make_backend
 from sim_bridge.geometry import GeometrySource, Ray
 from sim_bridge.opening import bare_episode
-from sim_bridge.part import BACKENDS, Drawn, make_backend
 
 # PARTNR's relations as habitat-lab computes them: by rays through a simulator's geometry.
 #

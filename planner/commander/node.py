@@ -20,10 +20,8 @@ from planner.parts.calls import parse_call
 from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher
-from planner.ros.instruct_client import InstructClient
-from planner.ros.skill_client import SkillClient
-from planner.security.enclave import join_as
-from planner.security.policy import OPERATOR
+from planner.ros.skill_client import InstructClient, SkillClient
+from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.belief import Entity
 from planner.world.errors import PlannerError

@@ -7,8 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from planner.app.memory_check import check_memory
-from planner.app.model_check import check_model
-from planner.app.planner_check import check_metric, check_planner
+from planner.app.planner_check import check_metric, check_model, check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.manifest import find_suite
 from planner.bench.suite import SUITES
@@ -19,8 +18,8 @@ from planner.command_line import (
     read_option_flags,
 )
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest
+from planner.models.chat import MODELS
 from planner.models.model_choice import ModelChoice, make_model, model_forms
-from planner.models.part import MODELS
 from planner.parts.option import read_options
 from planner.planning.part import PLANNERS, PlannerChoice
 from planner.world.errors import PlannerError

@@ -43,7 +43,7 @@ def generator_tools(solve: Solve | None = None) -> GeneratorTools:
 
 
 def _make_world(name: str) -> TaskWorld:
-    from planner.app.task_worlds import task_world
+    from planner.app.bodily_task_world import task_world
 
     return task_world(name)
 
@@ -88,7 +88,7 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
     from planner.planning.expert.expert import Expert
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
-    from sim_bridge.part import BACKENDS, Drawn, make_backend
+    from sim_bridge.backend import BACKENDS, Drawn, make_backend
 
     if backend and not BACKENDS.get(backend).simulated:
         raise PlannerError(f"--backend {backend}: expected a simulator")
@@ -112,7 +112,7 @@ def solve_with_expert(path: Path, backend: str = "", settings: str = "") -> str:
 
 def play_in_graph_world(path: Path) -> str:
     """Why an episode's reference plan does not meet its criteria in the graph world, or ""."""
-    from planner.app.task_worlds import play_reference
+    from planner.app.bodily_task_world import play_reference
     from planner.world.errors import PlannerError
     from planner.world.house_checks import load_episode
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, naming
 from planner.bench.runs.rows import ROWS_NAME, Row
+from planner.bench.runs.run_cli import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.runner import BenchRollouts, SettingsOf
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
-from planner.bench.runs.solved import EPM, HELDOUT, Collected, Evaluated, chats_in
 from planner.bench.runs.success_curves import draw_success_curves
 from planner.models.gguf import SMOLLM2, smollm2_file
 from planner.planning.learned.chooser import shipped_planner
@@ -31,10 +31,8 @@ from planner.training.chat_tuning import (
 )
 from planner.training.gguf_weights import unpack
 from planner.training.improvement.journal import CURVE
-from planner.training.improvement.learners import CausalLearner, NetworkLearner
-from planner.training.improvement.loop import Field, Learner, improve
-from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
-from planner.training.improvement.sampler import SoftmaxMode
+from planner.training.improvement.loop import CausalLearner, Field, Learner, NetworkLearner, improve
+from planner.training.improvement.sampler import ALGORITHMS, ImprovementRecipe, SoftmaxMode
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import read_traces
 from planner.training.traces.rules import with_fewer_searches

@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from planner.app.drawing_backends import add_drawing_flags, check_draws
+from planner.app.part_flags import add_drawing_flags, check_draws
 from planner.app.views import ViewRecipe, make_views
 from planner.bench.memory_data import DataRecipe, make_memory_data
 from planner.command_line import add_sensors_flag

@@ -17,10 +17,10 @@ from planner.console.orders import Done
 from planner.console.protocol import Hello, Order, Play, Seek
 from planner.console.server import Server
 from planner.console.view import AGENT_TOPICS, SHARED_TOPICS, Snapshot, View
+from planner.environment import EXIT_OK
 from planner.models.ledger import PriceTable
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.report.pictures import COMPRESSED, small_picture
-from planner.supervision import EXIT_OK
+from planner.replay.report.floor_plan import COMPRESSED, small_picture
 from planner.world import topics
 from planner.world.errors import FileError
 

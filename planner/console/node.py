@@ -47,13 +47,12 @@ from planner.console.server import Server
 from planner.console.view import View
 from planner.models.ledger import read_prices
 from planner.ros import parameters, qos
+from planner.ros.clients import wall_clock
 from planner.ros.conversions import COLOUR_ENCODINGS, rgb_array
 from planner.ros.guard import GuardedExecutor, guard_of
 from planner.ros.lifecycle import run_node
 from planner.ros.subscriptions import PolledGroup, PolledSubscription, reader
-from planner.ros.waiting import wall_clock
-from planner.security.enclave import OVERRIDE, enclave_of, is_secured, join_as
-from planner.security.policy import OPERATOR
+from planner.security.policy import OPERATOR, OVERRIDE, enclave_of, is_secured, join_as
 from planner.world import topics
 from planner.world.errors import PlannerError
 

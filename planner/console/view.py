@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from planner.console import facts
 from planner.console.facts import Entries, Json, Table
-from planner.evaluation.metrics.measure import EFFECTIVE, OPENINGS
+from planner.evaluation.metrics.metric import EFFECTIVE, OPENINGS
 from planner.models.ledger import PriceTable
 from planner.parts.calls import parse_call
 from planner.replay.report.floor_plan import floor_plan_of

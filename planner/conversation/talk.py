@@ -11,10 +11,10 @@ from typing import Protocol
 
 from pydantic import JsonValue, ValidationError
 
-from planner.conversation.additions import added, joined
+from planner.conversation.afterwards import added, joined
 from planner.conversation.changes import Changed, Doubt, changed, text_of
+from planner.conversation.journal import Standing, told
 from planner.conversation.slots import ONES, PREPOSITION, phrases_in, place_in
-from planner.conversation.telling import Standing, told
 from planner.conversation.utterances import Kind, Utterance, utterance_of
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret

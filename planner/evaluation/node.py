@@ -32,11 +32,11 @@ from planner.evaluation.progress import (
 )
 from planner.evaluation.scene import MissingEntityError
 from planner.ros import parameters, qos
+from planner.ros.clients import WaitingNotice, wall_clock
 from planner.ros.conversions import header
 from planner.ros.guard import SafePublisher
 from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.subscriptions import listen
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

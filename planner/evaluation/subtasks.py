@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner.evaluation.metrics.measure import doer_of, done, parsed
+from planner.evaluation.metrics.metric import doer_of, done, parsed
 from planner.evaluation.predicates import Watch
 from planner.evaluation.task import (
     Predicate,

@@ -14,8 +14,7 @@ import shapely
 
 from planner.world.catalogue import Catalogue, ObjectClass, default_catalogue
 from planner.world.floor_grid import WALL_THICKNESS_M, connected_parts, door_corners
-from planner.world.footprints import furniture_corners, polygons
-from planner.world.furnishing import object_size
+from planner.world.furnishing import furniture_corners, object_size, polygons
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.object_checks import reach_of

@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from planner import environment
 from planner import environment as namespace
-from planner.environment import ros_environment
+from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, ros_environment
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import feedback
 from planner.narrator.story import Event, Kind
-from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_json
 from planner.world.topics import InstructionCode, one_line
@@ -207,3 +207,44 @@ def printer(
 def sanitized(line: str) -> str:
     """A line of the story without control characters, columns kept."""
     return line if line.isprintable() else one_line(line)
+
+
+# `planner answer`: answers the question of the instruction that is being followed.
+
+ANSWER_WAIT_S = 10.0
+
+
+def add_answer_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `planner answer`."""
+    parser.add_argument("text", help="the answer")
+    parser.add_argument(
+        "--wait",
+        type=float,
+        default=ANSWER_WAIT_S,
+        metavar="S",
+        help="timeout for a task planner, seconds",
+    )
+    environment.add_argument(parser)
+
+
+def run_answer(args: argparse.Namespace) -> int:
+    """Send the answer.
+
+    Returns:
+        0 once the task planner has received it.
+
+    Raises:
+        PlannerError: if the answer is empty, or no task planner receives it in time.
+    """
+    text = one_line(args.text)
+    if not text:
+        raise PlannerError("text: expected an answer, got nothing")
+    if not 0 <= args.wait < 1e9:
+        raise PlannerError(f"--wait: expected seconds, got {args.wait:g}")
+    # Must be set before ROS is loaded.
+    os.environ.update(ros_environment(os.environ))
+    from planner.instruct.node import send_answer
+
+    send_answer(text, args.wait, args.namespace)
+    print(f"answer: {text}", flush=True)
+    return EXIT_OK

@@ -25,16 +25,15 @@ from planner.evaluation.perceived import verdict_steps
 from planner.evaluation.progress import is_understood
 from planner.instruct.cli import CancelReason, InstructionEnd, InstructRequest, answer_from
 from planner.narrator import story
-from planner.narrator.live.node import StorySubscriber
+from planner.narrator.node import StorySubscriber
 from planner.narrator.story import Event, Kind
 from planner.network import SETTING, confine, is_loopback_only, requested_network
 from planner.ros import qos
 from planner.ros.clients import client_node
 from planner.ros.guard import GuardedExecutor, essential
-from planner.ros.instruct_client import InstructClient, no_server_message
+from planner.ros.skill_client import InstructClient, no_server_message
 from planner.ros.subscriptions import listen
-from planner.security.enclave import join_as
-from planner.security.policy import OPERATOR
+from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.topics import InstructionCode, one_line

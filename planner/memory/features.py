@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.memory.part import UpdaterRequest
-from planner.memory.room_labels import RoomLabels
+from planner.memory.perception import RoomLabels
 from planner.memory.updater import Facts, Operation
 from planner.memory.wording import words_of
 from planner.world.belief import Entity, OperationKind

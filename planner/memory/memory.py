@@ -16,8 +16,7 @@ from pathlib import Path
 
 from planner.memory.effects import effects, felt
 from planner.memory.entity_list import EntityList, Outcome, Provenance
-from planner.memory.graph import AgentBelief, BeliefBuilder
-from planner.memory.index import EntityIndex
+from planner.memory.index import AgentBelief, BeliefBuilder, EntityIndex
 from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines

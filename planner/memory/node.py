@@ -13,9 +13,15 @@ from planner.memory.effects import report_record
 from planner.memory.maps.occupancy import CAMERA, FloorSurvey, hand_observation
 from planner.memory.memory import UPDATE_PERIOD_S, Memory
 from planner.memory.part import UPDATERS, MakeUpdater, UpdaterRequest, load_updater
-from planner.memory.run import BACKWARDS_S, Condition, conditions, open_memory, store_path
 from planner.memory.service.node import MemoryPublisher, MemoryServices
-from planner.memory.settings import updater_model
+from planner.memory.settings import (
+    BACKWARDS_S,
+    Condition,
+    conditions,
+    open_memory,
+    store_path,
+    updater_model,
+)
 from planner.memory.sightings import VISIBILITIES, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
 from planner.memory.updater import BackgroundUpdater, MemoryUpdater
@@ -29,6 +35,7 @@ from planner.ros.camera_input import (
     FrameTree,
     camera_frame,
 )
+from planner.ros.clients import WaitingNotice, wall_clock
 from planner.ros.conversions import time_message
 from planner.ros.guard import SafePublisher, status_name
 from planner.ros.lifecycle import ManagedNode, run_node
@@ -38,7 +45,6 @@ from planner.ros.memory_messages import ModelTrace
 from planner.ros.parameters import builds_map, declare_options
 from planner.ros.sightings import Seen, SightingsInput, TruthInput
 from planner.ros.subscriptions import listen
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.belief import MemoryChange
 from planner.world.episode import MAX_AGENTS, Episode

@@ -72,7 +72,7 @@ _ROOM_MODEL, _ROOM_MODEL_URL = "room_model", "room_model_url"
 
 def _make_object_graph(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.features import ObjectGraph, load_features
-    from planner.memory.room_labels import RoomLabels
+    from planner.memory.perception import RoomLabels
     from planner.models.caller import BlockingLoop, Caller
     from planner.models.chat import Role
     from planner.models.model_choice import ModelChoice, make_model

@@ -12,16 +12,18 @@ from typing import Literal
 from pydantic import Field
 
 from planner.models.chat import (
+    MODELS,
     ChatModel,
     Completion,
     ModelBusyError,
     ModelError,
+    ModelPart,
+    ModelRequest,
     ModelUnavailableError,
     Request,
     Role,
     WrappedModel,
 )
-from planner.models.part import MODELS, ModelPart, ModelRequest
 from planner.models.recorded import RecordingModel
 from planner.parts.option import OptionValue, read_options
 from planner.world.errors import FileError, PlannerError

@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from planner.models.chat import ChatModel, Fault, Knows, Role
-from planner.models.part import TEMPERATURE, ModelPart, ModelRequest
+from planner.models.chat import TEMPERATURE, ChatModel, Fault, Knows, ModelPart, ModelRequest, Role
 from planner.models.recorded import RecordedModel
 from planner.models.teacher import ScriptedModel
 from planner.parts.option import Option

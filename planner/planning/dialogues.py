@@ -25,6 +25,7 @@ from planner.models.replies.turn import (
 )
 from planner.planning.numbered_dialogue import (
     SYSTEM,
+    RightCalls,
     Wording,
     entity_line,
     numbered,
@@ -44,7 +45,6 @@ from planner.planning.planner_model import (
     Repeats,
     shorten,
 )
-from planner.planning.right_calls import RightCalls
 from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue

@@ -45,6 +45,7 @@ from planner.planning.walking import walk_map
 from planner.ros import parameters, qos
 from planner.ros.agent_topics import TeamTalk
 from planner.ros.camera_input import NewestPictures
+from planner.ros.clients import WaitingNotice, wall_clock
 from planner.ros.goal_server import Goal, GoalServer
 from planner.ros.guard import guard_of
 from planner.ros.heartbeat import HeartbeatPublisher
@@ -54,7 +55,6 @@ from planner.ros.loop_thread import ExecutorQueue, LoopThread
 from planner.ros.memory_messages import key_values
 from planner.ros.skill_client import OnEnd, SkillClient
 from planner.ros.subscriptions import WorldClock, listen
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 from planner.world.episode import Episode

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from pydantic import JsonValue
 
-from planner.conversation.journal import Journal
-from planner.conversation.telling import Standing
+from planner.conversation.journal import Journal, Standing
 from planner.models.chat import ModelError, Picture
 from planner.planning.part import unwrapped
 from planner.planning.planner import (

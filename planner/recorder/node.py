@@ -30,6 +30,7 @@ from planner.recorder.topic_counts import SHARED_TOPICS, Gap, TopicCounts, name_
 from planner.recorder.view_choice import ViewChoice
 from planner.ros import parameters, qos
 from planner.ros import qos as offered_qos
+from planner.ros.clients import WaitingNotice, wall_clock
 from planner.ros.conversions import (
     COLOUR_SUFFIX,
     COMPRESSED_IMAGE,
@@ -42,7 +43,6 @@ from planner.ros.lifecycle import run_node
 from planner.ros.parameters import ParameterCollector
 from planner.ros.qos import definition, message_class
 from planner.ros.subscriptions import PolledGroup, PolledSubscription, ReceivedMessage
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.picture_codec import stored_pixels

@@ -22,10 +22,10 @@ from rclpy.node import Node
 from rclpy.qos import qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
+from planner.environment import supervisor_is_silent
 from planner.ros import qos
 from planner.ros.conversions import time_message
 from planner.ros.subscriptions import bounds_of, checked
-from planner.supervision import supervisor_is_silent
 from planner.world import topics
 from planner.world.bounds import OutOfBounds
 

@@ -23,9 +23,10 @@ from rclpy.signals import uninstall_signal_handlers
 from rclpy.task import Future
 from rclpy.timer import Timer
 
+from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, supervisor_is_silent
 from planner.network import confine
 from planner.ros import parameters, qos
-from planner.ros.clients import prove
+from planner.ros.clients import WaitingNotice, prove, wall_clock
 from planner.ros.guard import (
     SHUTDOWN_ERRORS,
     SHUTDOWN_S,
@@ -35,8 +36,6 @@ from planner.ros.guard import (
     guard_of,
     status_name,
 )
-from planner.ros.waiting import WaitingNotice, wall_clock
-from planner.supervision import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, supervisor_is_silent
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.process_resources import settle_memory

@@ -15,10 +15,10 @@ from rclpy.node import Node
 from std_msgs.msg import Header
 
 from planner.ros import qos
+from planner.ros.clients import pause
 from planner.ros.conversions import time_message
 from planner.ros.guard import SafePublisher
 from planner.ros.subscriptions import checked, listen
-from planner.ros.waiting import pause
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import stamp_seconds

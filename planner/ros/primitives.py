@@ -112,7 +112,7 @@ _RESTARTED_S = 5.0
 # The safety rules by which a bridge ends or refuses what the link keeps from a robot: an executive
 # that is not heard, and a robot that does not answer (docs/safety.md).
 _LINK_LOST, _EXECUTIVE_LOST = 7, 8
-# The operator's commands that end motion (sim_bridge/control.py); also one that is waited for.
+# The operator's commands that end motion (sim_bridge/one_robot.py); also one that is waited for.
 _ENDS_MOTION = ("stop", "sit", "release", "power_off", "estop/gentle", "estop/hard")
 # Wall seconds between two requests while the link is down.
 _AGAIN_S = 0.5

@@ -15,10 +15,10 @@ from rclpy.node import Node
 from rclpy.subscription import MessageInfo, Subscription
 
 from planner.ros import qos
+from planner.ros.clients import wall_clock
 from planner.ros.conversions import header, point_message, pose_message, time_message
 from planner.ros.guard import SafePublisher
 from planner.ros.subscriptions import listen
-from planner.ros.waiting import wall_clock
 from planner.world import topics
 from planner.world.memory_wire import sightings_record, stamp_seconds
 from planner.world.observation import Sighting

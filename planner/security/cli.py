@@ -6,9 +6,8 @@ import argparse
 import os
 from pathlib import Path
 
-from planner.security.enclave import domain_of
 from planner.security.keystore import identities_text, make_keystore
-from planner.security.policy import OPERATOR, shipped_policy
+from planner.security.policy import OPERATOR, domain_of, shipped_policy
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -11,9 +11,8 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
-from planner.security import documents
-from planner.security.enclave import enclave_of
-from planner.security.policy import Policy
+from planner.security import policy
+from planner.security.policy import Policy, enclave_of
 from planner.world.errors import PlannerError
 
 # Keys, certificates and signatures for DDS Security and ROS: ECDSA on P-256, S/MIME.
@@ -276,7 +275,7 @@ class _KeystoreBuilder:
             _link(private / f"{name}.key.pem", CA_KEY)
         enclaves = self._folder / ENCLAVES
         enclaves.mkdir(exist_ok=True)
-        self._write_document(enclaves, GOVERNANCE, documents.governance(self._domain), ca)
+        self._write_document(enclaves, GOVERNANCE, policy.governance(self._domain), ca)
         for name in self._policy.identities:
             self._make_enclave(name, ca)
         return KeystoreChanges(
@@ -293,7 +292,7 @@ class _KeystoreBuilder:
             _link(folder / file, f"{top}/../{PUBLIC}/{file}")
         _link(folder / f"{GOVERNANCE}.p7s", f"{top}/{GOVERNANCE}.p7s")
         certificate, _ = self._make_pair(name, folder / CERTIFICATE, folder / KEY, path, ca)
-        text = documents.permissions(
+        text = policy.permissions(
             path,
             self._policy.rights[name],
             self._domain,
@@ -439,7 +438,7 @@ class _KeystoreCheck:
     def run(self) -> KeystoreReport:
         ca = read_certificate((self._folder / PUBLIC / CA_CERTIFICATE).read_bytes())
         self._note_times("the authority", ca)
-        governance = documents.governance(self._domain)
+        governance = policy.governance(self._domain)
         if not _has_text(self._folder / ENCLAVES / f"{GOVERNANCE}.p7s", governance):
             self._problems[f"governance is not for ROS domain {self._domain}"].append("")
         present, missing = [], []
@@ -475,7 +474,7 @@ class _KeystoreCheck:
         if not signed or certificate.name != enclave_of(name):
             self._problems["the certificate does not match key, name and authority"].append(name)
             return
-        text = documents.permissions(
+        text = policy.permissions(
             enclave_of(name),
             self._policy.rights[name],
             self._domain,

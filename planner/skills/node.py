@@ -16,6 +16,7 @@ from planner.memory.features import ViewEncoder
 from planner.models.model_choice import ModelChoice, make_model
 from planner.ros import parameters, qos
 from planner.ros.camera_input import NewestPictures
+from planner.ros.clients import WaitingNotice, wall_clock
 from planner.ros.conversions import map_record
 from planner.ros.heartbeat import HeartbeatRelay
 from planner.ros.lifecycle import ManagedNode, run_node
@@ -25,15 +26,14 @@ from planner.ros.parameters import builds_map, declare_options
 from planner.ros.primitives import Patience, PrimitiveClient
 from planner.ros.skill_client import report_message
 from planner.ros.subscriptions import listen
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.skills.attempt import Eye, SkillOptions
 from planner.skills.executor import SkillExecutor
-from planner.skills.exploring import load_view_encoder
 from planner.skills.find_model import DEADLINE_S, FindModel
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.skills.part import SKILLS
 from planner.skills.results import Team
 from planner.skills.service.node import SkillServer
+from planner.skills.tools import load_view_encoder
 from planner.world import topics
 from planner.world.agents import capabilities_of
 from planner.world.belief import Belief

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from planner.skills.attempt import Attempt, Motion, Routine
-from planner.skills.exploring import explore_house
 from planner.skills.handling import pick, place, rearrange
 from planner.skills.moving import (
     close_furniture,
@@ -40,6 +39,7 @@ from planner.skills.preconditions import (
 from planner.skills.results import RefusalError, failure, not_grounded
 from planner.skills.tools import (
     answers,
+    explore_house,
     find_agent_actions,
     find_objects,
     find_receptacles,

@@ -17,13 +17,12 @@ from rclpy.node import Node
 from sensor_msgs.msg import Image
 
 from planner.ros import parameters, qos
-from planner.ros.clients import run_goal
+from planner.ros.clients import WaitingNotice, run_goal, wall_clock
 from planner.ros.conversions import rgb_array
 from planner.ros.guard import essential
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.lifecycle import run_node
 from planner.ros.subscriptions import listen
-from planner.ros.waiting import WaitingNotice, wall_clock
 from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Moment, Stop, draw_strip, plan_route
 from planner.world import topics
 from planner.world.agents import default_bodies

@@ -18,12 +18,12 @@ from planner.conversation.utterances import utterance_of
 from planner.parts.catalog import Catalog, PartT
 from planner.ros import parameters, qos
 from planner.ros.guard import guard_of
-from planner.ros.instruct_client import InstructClient
 from planner.ros.lifecycle import run_node
 from planner.ros.loop_thread import ExecutorQueue
+from planner.ros.skill_client import InstructClient
 from planner.ros.subscriptions import listen
 from planner.voice.engines import SoundCard
-from planner.voice.hearing import Confirmation, Heard, Listen, Utterances
+from planner.voice.hearing import Confirmation, Heard, Listen, StopSpotter, Utterances
 from planner.voice.part import (
     EARS,
     MOUTHS,
@@ -34,7 +34,6 @@ from planner.voice.part import (
     VoiceError,
     VoiceRequest,
 )
-from planner.voice.spotter import StopSpotter
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.topics import one_line

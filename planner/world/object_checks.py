@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.floor_grid import FloorGrid, door_corners
-from planner.world.footprints import furniture_corners, object_corners, overlapping_pairs, polygons
+from planner.world.furnishing import furniture_corners, object_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.person import GOES_TO, PersonPlacement, person_name

@@ -41,8 +41,8 @@ from planner.world.bounds import OutOfBounds
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Observation, RgbImage
 from planner.world.primitive import Drive
-from sim_bridge.control import STOPS, Command, Outcome
-from sim_bridge.frames import Link, moving_links, optical_frame, robot_description
+from sim_bridge.geometry import Link, moving_links, optical_frame, robot_description
+from sim_bridge.one_robot import STOPS, Command, Outcome
 from sim_bridge.pacing import Exposures, Periodic
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.runtime import Job, Runtime

@@ -34,8 +34,7 @@ from sim_bridge.embedded.primitive_routines import RoutineContext, routine
 from sim_bridge.embedded.sensing import Images, Rays, View, observation
 from sim_bridge.embedded.walking import Courtesy, make_way
 from sim_bridge.embedded.world import MAX_STEP_S, KinematicWorld
-from sim_bridge.frames import in_map
-from sim_bridge.geometry import Ray
+from sim_bridge.geometry import Ray, in_map
 from sim_bridge.stepped import Routine, SteppedBackend
 
 MAX_LEAP_STEPS = 180

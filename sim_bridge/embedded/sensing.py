@@ -25,7 +25,7 @@ from planner.world.observation import (
 from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.sensor_model import SHINY
 from sim_bridge.embedded.world import KinematicWorld
-from sim_bridge.frames import PAN_JOINT, TILT_JOINT
+from sim_bridge.geometry import PAN_JOINT, TILT_JOINT
 
 # The request for a picture and its result, whatever the renderer.
 

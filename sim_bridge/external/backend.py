@@ -20,7 +20,6 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
 from sim_bridge.external.readings import (
     ExternalOptions,
     FrameNames,
@@ -31,7 +30,7 @@ from sim_bridge.external.readings import (
     moment_at,
     posed_picture,
 )
-from sim_bridge.one_robot import OneRobot
+from sim_bridge.one_robot import Command, OneRobot, Outcome
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import SafetyOptions
 

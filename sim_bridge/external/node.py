@@ -33,10 +33,9 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import CameraNews
-from sim_bridge.control import Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.readings import ExternalOptions, RobotReadings, default_external
-from sim_bridge.one_robot import ClockShift, PoseHistory
+from sim_bridge.one_robot import ClockShift, Outcome, PoseHistory
 
 # Raised by a context that was shut down meanwhile.
 RCL_ERRORS = (

@@ -15,8 +15,7 @@ from planner.world.geometry import Pose
 from planner.world.observation import CameraNews, RobotPicture
 from planner.world.share import config_dir
 from planner.world.vocabulary import AgentKind
-from sim_bridge.control import Outcome
-from sim_bridge.one_robot import FrameHistory, PoseHistory
+from sim_bridge.one_robot import FrameHistory, Outcome, PoseHistory
 
 # Once odometry is so far past a picture, all frames of the picture's time have come that will.
 SETTLED_S = 0.1

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from planner.world.files import read_model
-from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart, Drawn, OtherPython
+from sim_bridge.backend import Backend, BackendPart, Drawn, OtherPython
 
 # That Python has none of our packages, so the file is run as it is.
 _TRIAL = f"import runpy; runpy.run_path({str(Path(__file__).with_name('worker.py'))!r})"

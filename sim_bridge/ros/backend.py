@@ -24,13 +24,12 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.manipulation import RefusalError
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.map_model import MapModel
-from sim_bridge.one_robot import Ended, OneRobot, Routine, Stage
+from sim_bridge.one_robot import Command, Ended, OneRobot, Outcome, Routine, Stage
 from sim_bridge.requests import refusal_of
 from sim_bridge.ros.driving import WALKING, Held, carry
 from sim_bridge.ros.handling import routine

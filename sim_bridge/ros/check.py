@@ -11,11 +11,11 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from planner.parts.check import Finding, Report, Verdict
+from planner.parts.catalog import Finding, Report, Verdict
 from planner.world.errors import PlannerError
 from planner.world.files import read_model, read_text
 from planner.world.geometry import Pose, Vec3
-from sim_bridge.part import make_backend
+from sim_bridge.backend import make_backend
 from sim_bridge.ros.backend import RosBackend
 from sim_bridge.ros.grasps import TURNS_RAD, towards
 from sim_bridge.ros.model import Model

@@ -21,7 +21,7 @@ from planner.world.primitive import (
 )
 from planner.world.state import WorldState
 from sim_bridge.backend import Backend, Handle
-from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.one_robot import Command, Control, Outcome
 from sim_bridge.safety.approvals import (
     ARM,
     LOCAL_EXECUTIVE,

@@ -12,7 +12,7 @@ from shapely.geometry import LineString, Point
 from planner.world.geometry import Pose, Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult, PrimitiveStatus
 from sim_bridge.backend import Handle
-from sim_bridge.control import NOT_STANDING, Command, Control, Outcome
+from sim_bridge.one_robot import NOT_STANDING, Command, Control, Outcome
 from sim_bridge.safety.approvals import Approvals, Attendance
 from sim_bridge.safety.health import Health, Lease, SpeedLimit
 from sim_bridge.safety.options import Rule, SafetyOptions, Zone

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
 from sim_bridge.backend import Backend, Handle
-from sim_bridge.control import Command, Outcome
+from sim_bridge.one_robot import Command, Outcome
 from sim_bridge.safety.options import Rule, SafetyOptions
 
 

@@ -12,7 +12,7 @@ from enum import StrEnum
 from planner.world.geometry import Vec3
 from planner.world.primitive import OPERATOR_REFUSED, PrimitiveName, PrimitiveResult
 from sim_bridge.backend import Backend, Handle
-from sim_bridge.control import NOT_STANDING, Command, Outcome
+from sim_bridge.one_robot import NOT_STANDING, Command, Outcome
 from sim_bridge.safety.approvals import Ending, Question, Questions, in_map, point_at
 from sim_bridge.safety.guard import (
     HOLDS_IN_ANY_CASE,

@@ -26,10 +26,9 @@ from planner.world.primitive import (
 )
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.options import default_options
 from sim_bridge.map_model import MapModel
-from sim_bridge.one_robot import OneRobot, Routine
+from sim_bridge.one_robot import Command, OneRobot, Outcome, Routine
 from sim_bridge.requests import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, Rule, SafetyOptions, Timeouts, default_safety
@@ -38,12 +37,11 @@ from sim_bridge.spot.convert import BodyState, optical_of
 from sim_bridge.spot.emulator.faults import FaultScript
 from sim_bridge.spot.emulator.machine import SteppedClock
 from sim_bridge.spot.emulator.server import SpotEmulator
-from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.layout import read_annotated
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.localisation import GraphLink, Localisation, read_graph
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
-from sim_bridge.spot.permit import Permit
+from sim_bridge.spot.permit import EstopProcess, Permit
 from sim_bridge.spot.picture import Cameras, Picture
 from sim_bridge.spot.routines import before_dock, off_dock, onto_dock, routine
 from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision

@@ -27,13 +27,13 @@ import yaml
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
 from planner.command_line import add_model_flags
-from planner.demo_log import story_writer
+from planner.demo import story_writer
+from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.judging import check_bag
 from planner.replay.runs import Request
-from planner.supervision import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.up import run_nodes
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from planner.world.errors import PlannerError
 from planner.world.files import read_model
-from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart
+from sim_bridge.backend import Backend, BackendPart
 
 
 def open_spot(settings: Path | None, *, in_emulator: bool) -> Backend:

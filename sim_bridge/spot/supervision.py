@@ -11,15 +11,14 @@ from typing import Protocol
 
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
-from sim_bridge.control import Command, Outcome
+from sim_bridge.one_robot import Command, Outcome
 from sim_bridge.safety.health import Fault, Health, Lease
 from sim_bridge.safety.options import SafetyOptions
 from sim_bridge.spot.connection import SDK_ERRORS, explain
 from sim_bridge.spot.convert import BodyState, hand_before_body, read_state, stamp_s
-from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.link import SpotLink
 from sim_bridge.spot.localisation import RENEW_S, Localisation, NoGoRegions
-from sim_bridge.spot.permit import LeaseEntry, WithdrawnError
+from sim_bridge.spot.permit import EstopProcess, LeaseEntry, WithdrawnError
 
 # Runs an operator's command in a thread of its own.
 

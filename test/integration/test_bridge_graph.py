@@ -10,8 +10,8 @@ from diagnostic_msgs.msg import DiagnosticArray
 from node_processes import ending, running
 from planner_msgs.srv import LoadEpisode
 
+from planner.environment import EXIT_CONFIGURATION
 from planner.episodes.episode_file import write_episode
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import AgentPlacement
 from planner.world.house_checks import load_house
 from planner.world.primitive import PrimitiveCode

@@ -17,15 +17,15 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
+from planner.environment import EXIT_CONFIGURATION
 from planner.ros.conversions import depth_array, header
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
+from sim_bridge.backend import Drawn, make_backend
 from sim_bridge.embedded.options import SensorModel, read_sensors
 from sim_bridge.opening import open_world
-from sim_bridge.part import Drawn, make_backend
 
 LIVING_ROOM = (6.8, 1.8, 0.0)
 

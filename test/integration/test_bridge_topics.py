@@ -31,8 +31,8 @@ from planner.world.memory_wire import stamp_seconds
 from planner.world.primitive import PrimitiveCode
 from planner.world.state import UpdateDecoder
 from planner.world.wire import intrinsics_of, state_update
-from sim_bridge.control import Command
 from sim_bridge.embedded.options import SensorModel
+from sim_bridge.one_robot import Command
 
 AGENTS = ("agent_0", "agent_1")
 IMAGE, INFO = "sensor_msgs/msg/Image", "sensor_msgs/msg/CameraInfo"

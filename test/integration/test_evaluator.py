@@ -15,12 +15,12 @@ from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
+from planner.environment import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.live import live_verdicts
 from planner.ros import qos
 from planner.ros.memory_messages import GraphMessages
 from planner.ros.sightings import StateMessages
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.belief import Belief, BeliefNode
 from planner.world.episode import Criteria, Episode
 from planner.world.geometry import Pose

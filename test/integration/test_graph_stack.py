@@ -12,8 +12,8 @@ from bringup_runs import successful_run
 
 from planner.replay.bag import Bag
 from planner.replay.judging import judge
+from planner.replay.replay_cli import run_through
 from planner.replay.runs import Request
-from planner.replay.through.cli import run_through
 from planner.world.belief import OperationKind
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house

@@ -16,8 +16,8 @@ from rclpy.action.client import ActionClient
 from std_msgs.msg import String
 from unique_identifier_msgs.msg import UUID
 
-from planner.ros import instruct_client
-from planner.ros.instruct_client import InstructClient
+from planner.ros import skill_client
+from planner.ros.skill_client import InstructClient
 from planner.world.errors import PlannerError
 from planner.world.topics import InstructionCode
 
@@ -50,7 +50,7 @@ def test_an_answer_that_was_lost_is_asked_for_again(
     model = script(tmp_path / "script", ASK, GO, DONE)
     node, begun = alone(planner="react", model=model, max_questions=1, answer_wait=4.0)
     lost = lose(monkeypatch, kind)
-    monkeypatch.setattr(instruct_client, "accept_timeout_s", lambda _: 1.0)
+    monkeypatch.setattr(skill_client, "accept_timeout_s", lambda _: 1.0)
     sent: list[str] = []
     asker = InstructClient(client.node, sent.append)
     task = client.executor.create_task(asker.follow, GOAL, 60.0, lambda *_: None)

@@ -16,9 +16,9 @@ from node_processes import running
 from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
+from planner.environment import EXIT_CONFIGURATION
 from planner.parts.calls import parse_call
 from planner.ros.skill_client import report_message
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.belief import Source
 from planner.world.episode import Episode
 from planner.world.house import House

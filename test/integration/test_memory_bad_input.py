@@ -25,7 +25,7 @@ from planner_msgs.srv import QueryMemory
 from sensor_msgs.msg import CameraInfo, Image
 from tf2_msgs.msg import TFMessage
 
-from planner.memory.run import store_path
+from planner.memory.settings import store_path
 from planner.memory.store import read_file
 from planner.ros import conversions, qos
 from planner.ros.conversions import header, transform_message

@@ -9,7 +9,7 @@ import pytest
 from bridge_harness import Client
 from rclpy.task import Future
 
-from planner.ros.waiting import pause
+from planner.ros.clients import pause
 
 
 @pytest.fixture

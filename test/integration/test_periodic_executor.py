@@ -17,7 +17,7 @@ from std_srvs.srv import Trigger
 
 from planner.network import confine
 from planner.ros.agent_topics import CommandReply, TriggerServices
-from planner.ros.waiting import PeriodicExecutor
+from planner.ros.clients import PeriodicExecutor
 
 WAIT_S = 20.0
 

@@ -16,7 +16,7 @@ from planner_msgs.msg import Evaluation
 from rclpy.action import ActionClient
 
 from planner.replay.bag import Bag
-from planner.replay.through.cli import run_through
+from planner.replay.replay_cli import run_through
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.topics import InstructionCode

@@ -18,9 +18,16 @@ from bridge_harness import bridge, write_world
 
 from planner import network_probe
 from planner.environment import ros_environment
-from planner.security.enclave import ENABLE, KEYSTORE, OVERRIDE, STRATEGY, enclave_of
 from planner.security.keystore import make_keystore
-from planner.security.policy import OPERATOR, shipped_policy
+from planner.security.policy import (
+    ENABLE,
+    KEYSTORE,
+    OPERATOR,
+    OVERRIDE,
+    STRATEGY,
+    enclave_of,
+    shipped_policy,
+)
 from planner.world.episode import Episode
 from planner.world.house import House
 

@@ -13,7 +13,7 @@ import pytest
 from papers.et_plan_bench import metrics as et_plan_bench
 from papers.helper import metrics as teach
 from papers.llamar import metrics as llamar
-from papers.partnr import epm_metrics as epm
+from papers.partnr import metrics as epm
 from papers.partnr import metrics as partnr
 from planner.cli import main
 from planner.evaluation.metrics.table import compare, metrics, summarise

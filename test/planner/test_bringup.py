@@ -9,7 +9,7 @@ from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, ArgumentError, Arguments, option_arguments
 from planner.memory.memory import UPDATE_PERIOD_S
 from planner.skills.kind import SKILL_KIND_OPTIONS
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 OF_SKILLS = [
     argument

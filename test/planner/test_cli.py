@@ -8,7 +8,7 @@ import pytest
 from planner import cli
 from planner.parts.command import COMMAND_PARTS
 from planner.world.errors import PlannerError
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 
 @pytest.mark.parametrize("name", [name for name in COMMAND_PARTS.names() if "." not in name])

@@ -10,7 +10,7 @@ import pytest
 
 from planner import cli
 from planner.memory.part import UPDATERS
-from planner.models.part import MODELS
+from planner.models.chat import MODELS
 from planner.planning.part import PLANNERS
 
 ROOT = Path(__file__).resolve().parents[2]

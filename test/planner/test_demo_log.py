@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.demo_log import is_news, story_writer
+from planner.demo import is_news, story_writer
 from planner.narrator.story import moving_line
 from planner.world.errors import PlannerError
 

@@ -7,7 +7,7 @@ import pytest
 
 from planner import cli, doctor
 from planner.doctor import Finding, Status
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 
 def test_a_crash_in_a_trial_is_only_an_answer() -> None:

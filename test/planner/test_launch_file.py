@@ -18,8 +18,8 @@ import pytest
 
 from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Arguments, option_arguments
+from planner.environment import EXIT_CONFIGURATION
 from planner.network import PROFILES, RANGE
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.errors import PlannerError
 
 FILE = Path(__file__).parents[2] / "launch" / "bringup.launch.py"

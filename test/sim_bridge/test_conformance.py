@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from planner.cli import main
-from planner.parts.check import Report, Verdict
+from planner.parts.catalog import Report, Verdict
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose

@@ -2,7 +2,7 @@ import itertools
 
 import pytest
 
-from sim_bridge.control import Command, Control, Estop
+from sim_bridge.one_robot import Command, Control, Estop
 
 
 def test_a_simulated_agent_may_move_at_once_and_a_robot_only_when_asked() -> None:

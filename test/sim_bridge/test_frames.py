@@ -17,7 +17,7 @@ from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.sensing import observation as observation_of
 from sim_bridge.embedded.world import KinematicWorld
-from sim_bridge.frames import MAP, fixed_links, moving_links, robot_description
+from sim_bridge.geometry import MAP, fixed_links, moving_links, robot_description
 
 SPOTS_JOINTS = ("fl.hx", "arm0.sh0", "arm0.wr0")
 # What MuJoCo needs to keep every link of a URDF, and none of it a weight.

@@ -9,8 +9,8 @@ from walker import EPISODE, HOUSE, ROBOT, Walker, no_approval
 
 from planner.world.errors import PlannerError
 from planner.world.observation import Observation
-from sim_bridge.control import Command
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.one_robot import Command
 from sim_bridge.runtime import CAMERA_RETRY_S, Runtime
 
 

@@ -1,7 +1,6 @@
 """Metric `calls_a_minute`: skill calls started per simulated minute."""
 
-from planner.evaluation.metrics.measure import Measure
-from planner.evaluation.metrics.metric import Kind, Metric
+from planner.evaluation.metrics.metric import Kind, Measure, Metric
 from planner.evaluation.trace import EpisodeTrace
 
 STEPS_A_MINUTE = 60 * 30

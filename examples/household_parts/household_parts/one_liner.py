@@ -1,7 +1,15 @@
 """Chat model `one_liner`: always gives the same reply, to test a planner without a model."""
 
-from planner.models.chat import ChatModel, Completion, Request, Timings, Usage, cut_at
-from planner.models.part import ModelPart, ModelRequest
+from planner.models.chat import (
+    ChatModel,
+    Completion,
+    ModelPart,
+    ModelRequest,
+    Request,
+    Timings,
+    Usage,
+    cut_at,
+)
 from planner.parts.option import Option
 
 

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from planner.world.files import read_model
-from sim_bridge.backend import Backend
-from sim_bridge.part import BackendPart
+from sim_bridge.backend import Backend, BackendPart
 
 
 def _make(settings: Path | None) -> Backend:

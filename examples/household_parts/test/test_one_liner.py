@@ -1,6 +1,6 @@
 """The chat model passes its check; run where the package is installed beside planner."""
 
-from planner.app.model_check import check_model
+from planner.app.planner_check import check_model
 from planner.models.model_choice import ModelChoice
 
 

@@ -5,11 +5,11 @@ from planner.app.planner_check import check_metric, check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.manifest import find_suite
 from planner.memory.part import UpdaterRequest
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.planning.part import PlannerChoice
 from planner.world.house_checks import load_episode, load_house
+from sim_bridge.backend import BACKENDS
 from sim_bridge.conformance import check_backend
-from sim_bridge.part import BACKENDS
 
 
 def test_the_planner_keeps_its_promises() -> None:

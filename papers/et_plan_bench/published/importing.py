@@ -36,12 +36,12 @@ from papers.et_plan_bench.published.judged import (
 )
 from planner.episodes.importing.foreign import ForeignScene, ForeignThing, place_things
 from planner.episodes.importing.importer import Fault, Imported, Underived, UnplaceableError
-from planner.episodes.importing.scene_house import scene_seed
 from planner.episodes.importing.simulator_words import (
     VirtualHomeWord,
     VirtualHomeWords,
     WordKind,
     room_hint,
+    scene_seed,
 )
 from planner.episodes.lint.goal import task_types
 from planner.episodes.lint.linting import Linter

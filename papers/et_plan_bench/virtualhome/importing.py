@@ -25,8 +25,12 @@ from planner.episodes.importing.importer import (
     Underived,
     UnplaceableError,
 )
-from planner.episodes.importing.scene_house import scene_seed
-from planner.episodes.importing.simulator_words import VirtualHomeWord, VirtualHomeWords, WordKind
+from planner.episodes.importing.simulator_words import (
+    VirtualHomeWord,
+    VirtualHomeWords,
+    WordKind,
+    scene_seed,
+)
 from planner.episodes.lint.goal import task_types
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation

@@ -10,8 +10,7 @@ from pydantic import ValidationError
 from papers.helper.teach.game_file import Game, read_game
 from papers.helper.teach.tasks import DRIVER
 from planner.episodes.importing.importer import Fault, Imported, ImporterPart, UnplaceableError
-from planner.episodes.importing.scene_house import scene_seed
-from planner.episodes.importing.simulator_words import thor_class, thor_room
+from planner.episodes.importing.simulator_words import scene_seed, thor_class, thor_room
 from planner.episodes.lint.linting import Linter
 from planner.episodes.recipes.build import UnattainableError, build
 from planner.episodes.recipes.file import Recipe

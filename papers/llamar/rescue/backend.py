@@ -11,8 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from papers.llamar.rescue.acting import free_cell_near, joint_step
-from papers.llamar.rescue.checklist import Checklist
+from papers.llamar.rescue.acting import Checklist, free_cell_near, joint_step
 from papers.llamar.rescue.scenes import Cell, Scene, Supply, load_scene
 from papers.llamar.rescue.snapshot import CELL_M, EntityNames, Mover, Snapshots, cell_at, middle_m
 from papers.llamar.rescue.world import Action, ActionResult, Failure, RescueWorld, Verb

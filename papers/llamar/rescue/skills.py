@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from planner.evaluation.metrics.measure import done
+from planner.evaluation.metrics.metric import done
 from planner.evaluation.subtasks import SubtaskRules
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine
 from planner.skills.attempt import Attempt, Routine

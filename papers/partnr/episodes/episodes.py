@@ -38,7 +38,7 @@ from planner.episodes.importing.importer import (
     Underived,
     UnplaceableError,
 )
-from planner.episodes.importing.scene_house import scene_seed
+from planner.episodes.importing.simulator_words import scene_seed
 from planner.episodes.lint.ability import out_of_reach
 from planner.episodes.start_state import start_entities
 from planner.evaluation.entity_checks import entity_findings, facts_of_episode

@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from papers.partnr.episodes.instruction_file import Clutter, Entry, FurnitureStates, Things
 from planner.episodes.importing.importer import UnplaceableError
-from planner.episodes.importing.scene_house import SceneHouse, scene_seed
+from planner.episodes.importing.simulator_words import SceneHouse, scene_seed
 from planner.episodes.wording import Lexicon, Noun, NounKind
 from planner.houses.clutter import ObjectRequest, Unplaced, place_objects
 from planner.world.catalogue import Catalogue

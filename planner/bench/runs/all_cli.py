@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from planner.app.drawing_backends import absolute_file
+from planner.app.part_flags import absolute_file
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
@@ -23,13 +23,13 @@ from planner.bench.runs.table import TASK_TYPES
 from planner.command_line import add_backend_flags, add_url_flag, aligned
 from planner.episodes.episode_file import write_text
 from planner.evaluation.statistics import wilson
+from planner.models.chat import MODELS, ModelPart
 from planner.models.model_choice import absolute, model_part
-from planner.models.part import MODELS, ModelPart
 from planner.parts.option import Option, OptionValue, read_options
 from planner.planning.part import PLANNERS, PlannerPart
 from planner.planning.planner_model import Privilege
 from planner.world.errors import PlannerError, did_you_mean
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 # What `planner bench table all` compares: every planner, with each model that can answer it.
 

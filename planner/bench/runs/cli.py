@@ -20,10 +20,13 @@ SUBCOMMANDS: Mapping[str, CommandPart] = {
     "show": _of("planner.bench.runs.manifest", "the table of a run"),
     "compare": _of("planner.bench.runs.comparison", "two runs of the same episodes"),
     "failures": _of(
-        "planner.bench.runs.failures", "the tasks that a run fails, or only one of two"
+        "planner.bench.runs.comparison",
+        "the tasks that a run fails, or only one of two",
+        "add_failures",
+        "run_failures",
     ),
     "parity": _of("planner.bench.parity_cli", "whether two simulators show and do the same"),
-    "table": _of("planner.bench.runs.table_cli", "a paper's tables, or all planners in one"),
+    "table": _of("planner.bench.runs.paper", "a paper's tables, or all planners in one"),
     "curves": _of("planner.bench.runs.success_curves", "success by roll-outs, as a picture"),
     "memory": _of("planner.bench.bench_cli", "scores of memory updaters"),
     "speed": _of("planner.bench.speed", "what things cost, beside the committed values"),

@@ -10,9 +10,8 @@ from typing import Annotated, TypedDict
 
 from pydantic import Field, model_validator
 
-from planner.app.drawing_backends import absolute_file, absolute_sensors
 from planner.app.embedded_run import usual_backend
-from planner.app.part_flags import add_part_flags
+from planner.app.part_flags import absolute_file, absolute_sensors, add_part_flags
 from planner.command_line import (
     add_backend_flags,
     add_deadline_flag,
@@ -26,9 +25,9 @@ from planner.command_line import (
 )
 from planner.evaluation.progress import Mode
 from planner.memory.part import UPDATERS, UpdaterPart
+from planner.models.chat import MODELS
 from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice, absolute, model_forms, model_part
-from planner.models.part import MODELS
 from planner.parts.option import OptionValue, read_options
 from planner.planning.part import PLANNERS, PlannerChoice, PlannerPart, needs_model
 from planner.planning.planner_model import (
@@ -43,8 +42,7 @@ from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice, SkillKind
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel
 from planner.world.house import House
-from sim_bridge.backend import Backend
-from sim_bridge.part import BACKENDS, Drawn, check_sensors, make_backend
+from sim_bridge.backend import BACKENDS, Backend, Drawn, check_sensors, make_backend
 
 Count = Annotated[int, Field(ge=0)]
 Price = Annotated[float, Field(ge=0)]

@@ -45,9 +45,8 @@ from planner.world.errors import PlannerError
 from planner.world.house import House
 from planner.world.house_checks import load_episode
 from planner.world.vocabulary import AgentKind
-from sim_bridge.backend import Backend
+from sim_bridge.backend import BACKENDS, Backend
 from sim_bridge.geometry import DrawsModels
-from sim_bridge.part import BACKENDS
 
 
 @dataclass(frozen=True, slots=True)

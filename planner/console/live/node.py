@@ -18,14 +18,12 @@ from planner.console.orders import Done, Driver
 from planner.console.protocol import Correct, operation_of
 from planner.parts.calls import parse_call
 from planner.ros import qos
-from planner.ros.clients import ServiceCall
+from planner.ros.clients import ServiceCall, pause, wall_clock
 from planner.ros.conversions import point_message
 from planner.ros.heartbeat import HeartbeatPublisher
-from planner.ros.instruct_client import InstructClient
 from planner.ros.lockstep import FreshMemory
 from planner.ros.primitives import PrimitiveClient
-from planner.ros.skill_client import SkillClient
-from planner.ros.waiting import pause, wall_clock
+from planner.ros.skill_client import InstructClient, SkillClient
 from planner.world import topics
 from planner.world.agents import body_of
 from planner.world.belief import OperationKind

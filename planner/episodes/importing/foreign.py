@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from planner.episodes.importing.importer import UnplaceableError
-from planner.episodes.importing.scene_house import (
+from planner.episodes.importing.simulator_words import (
     MAX_PIECES_OF_A_CLASS,
     MAX_ROOMS_OF_A_CLASS,
     LocatedNames,

@@ -27,8 +27,7 @@ from planner.ros.conversions import point_m, point_message
 from planner.ros.guard import GuardedExecutor, SafePublisher
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message, entity_message
 from planner.ros.subscriptions import bounds_of
-from planner.security.enclave import join_as
-from planner.security.policy import OPERATOR
+from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.belief import Entity, MemoryChange, OperationKind
 from planner.world.errors import PlannerError

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from planner.evaluation.metrics.measure import doer_of
+from planner.evaluation.metrics.metric import doer_of
 from planner.evaluation.progress import criteria_word, variant_text
 from planner.evaluation.trace import EpisodeTrace
 from planner.memory.scores import DEFAULT_DISTANCE_M, Placed, score

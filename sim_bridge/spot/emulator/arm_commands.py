@@ -9,7 +9,7 @@ from bosdyn.api import arm_command_pb2, robot_command_pb2
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import pose_of, seconds_of, set_stamp
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.body_geometry import JOINTS, hand_in_body, pitch_rad
 from sim_bridge.spot.emulator.house_world import ArmDrift, Reach
 from sim_bridge.spot.emulator.machine import MAX_LIFT_M, MIN_LIFT_M, Machine, Motors
@@ -111,7 +111,7 @@ class ArmCommands:
             if kind == "arm_cartesian_command":
                 self._distances(machine, reach, shown)
             else:
-                frames.fill(shown.transforms_snapshot, machine)
+                service.fill(shown.transforms_snapshot, machine)
         elif kind == "named_arm_position_command":
             shown = told.named_arm_position_feedback
             kinds = _NAMED.Feedback
@@ -158,7 +158,7 @@ def _gaze(machine: Machine, request: Any) -> Reach:
         raise CommandError(REPLY.STATUS_INVALID_REQUEST, "a trajectory without points")
     target = points[-1].point
     point = Pose((target.x, target.y, target.z))
-    pan, tilt = world.gaze(frames.in_map(machine, request.frame1_name, point).position_m)
+    pan, tilt = world.gaze(service.in_map(machine, request.frame1_name, point).position_m)
     machine.tool = None
     return Reach(pan, tilt, world.lift_m)
 
@@ -194,9 +194,9 @@ def pose_reach(machine: Machine, request: Any, trajectory: Any) -> Reach:
     task = pose_of(request.root_tform_task) if request.HasField("root_tform_task") else _UPRIGHT
     wanted = task.compose(pose_of(trajectory.points[-1].pose))
     if request.HasField("wrist_tform_tool"):
-        tool_in_hand = frames.WRIST_IN_HAND.compose(pose_of(request.wrist_tform_tool))
+        tool_in_hand = service.WRIST_IN_HAND.compose(pose_of(request.wrist_tform_tool))
         wanted = wanted.compose(tool_in_hand.inverse())
-    in_map = frames.in_map(machine, request.root_frame_name, wanted)
+    in_map = service.in_map(machine, request.root_frame_name, wanted)
     hand = world.base.inverse().compose(in_map)
     x, y, z = hand.position_m
     stalled = math.hypot(x, y) > agent.body.reach_m or not (_LOWEST_M < z < _HIGHEST_M)
@@ -225,7 +225,7 @@ def _joints(machine: Machine, request: Any) -> Reach:
         for index, name in enumerate(JOINTS)
     )
     body = machine.world.agent.body
-    hand = frames.body_in_base(machine).compose(hand_in_body(joints))
+    hand = service.body_in_base(machine).compose(hand_in_body(joints))
     machine.tool = machine.world.base.compose(hand).position_m
     return Reach(
         joints[0],

@@ -10,7 +10,7 @@ from bosdyn.api.graph_nav import graph_nav_pb2, map_pb2, map_processing_pb2, rec
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import pose_message, set_stamp
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.machine import Machine
 from sim_bridge.spot.emulator.recorded_graph import FIDUCIAL, FIDUCIAL_IN_MAP, RecordedGraph
 from sim_bridge.spot.emulator.service import Handler, use_lease
@@ -172,7 +172,7 @@ class Recording:
         response.license_status = 1
         if not self._map.graph.waypoints:
             # The map's frame is the origin of odometry.
-            self._map.seed_found, self._map.localized = frames.odom_in_map(machine), True
+            self._map.seed_found, self._map.localized = service.odom_in_map(machine), True
             marker = self._map.graph.anchoring.objects.add(id=str(FIDUCIAL))
             in_seed = self._in_seed().compose(FIDUCIAL_IN_MAP)
             marker.seed_tform_object.CopyFrom(pose_message(in_seed))
@@ -223,13 +223,13 @@ class Recording:
     def _add(self, machine: Machine, name: str) -> tuple[Any, Any]:
         """Adds a waypoint at the robot's pose, and the edge to it from the previous one."""
         number = machine.next_number()
-        body = machine.world.base.compose(frames.body_in_base(machine))
+        body = machine.world.base.compose(service.body_in_base(machine))
         in_seed = self._in_seed().compose(body)
         graph = self._map.graph
         waypoint = graph.waypoints.add(id=f"recorded-{number}", snapshot_id=f"snapshot-{number}")
         waypoint.annotations.name = name or f"waypoint_{len(graph.waypoints) - 1}"
         set_stamp(waypoint.annotations.creation_time, machine.now_s + machine.skew_s)
-        in_odom = frames.odom_in_map(machine).inverse().compose(body)
+        in_odom = service.odom_in_map(machine).inverse().compose(body)
         waypoint.waypoint_tform_ko.CopyFrom(pose_message(in_odom.inverse()))
         anchor = graph.anchoring.anchors.add(id=waypoint.id)
         anchor.seed_tform_waypoint.CopyFrom(pose_message(in_seed))

@@ -18,7 +18,7 @@ from shapely.geometry import LineString, Point
 
 from planner.world.geometry import Pose, wrap_angle_rad
 from sim_bridge.spot.convert import pose_message, pose_of, seconds_of, set_stamp
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.graph_map_service import GraphMap
 from sim_bridge.spot.emulator.house_world import MAX_TURN_RAD_S, MAX_WALK_SPEED_M_S, Walk
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
@@ -101,7 +101,7 @@ class GraphNav:
 
     def _state(self, machine: Machine, _request: Any, response: Any) -> None:
         kinematics = response.robot_kinematics
-        frames.fill(kinematics.transforms_snapshot, machine)
+        service.fill(kinematics.transforms_snapshot, machine)
         set_stamp(kinematics.acquisition_timestamp, machine.now_s + machine.skew_s)
         if self._map.localized:
             self._fill_localization(machine, response.localization)
@@ -110,7 +110,7 @@ class GraphNav:
         seed, places = self._map.seed(), self._map.places()
         if seed is None or not places:
             return
-        body = machine.world.base.compose(frames.body_in_base(machine))
+        body = machine.world.base.compose(service.body_in_base(machine))
         near = min(places, key=lambda name: math.dist(places[name].position_m, body.position_m))
         shown.waypoint_id = near
         shown.waypoint_tform_body.CopyFrom(pose_message(places[near].inverse().compose(body)))

@@ -18,7 +18,7 @@ from bosdyn.api.spot import door_pb2
 from planner.world.geometry import Pose, Vec3
 from sim_bridge.embedded.entities import OPEN_ENOUGH
 from sim_bridge.spot.convert import fill_tree, pose_in, seconds_of, set_stamp
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.arm_commands import CommandError, need_power, pose_reach
 from sim_bridge.spot.emulator.house_world import Docking, Grasp, GraspState, Pull, Walk
 from sim_bridge.spot.emulator.machine import GRASP_S, JOINT_S, Machine, Motors, Posture
@@ -110,11 +110,11 @@ class Picks:
         state = GraspState.FAILED if grasp is None else grasp.state
         response.manipulation_cmd_id = request.manipulation_cmd_id
         response.current_state = manipulation_api_pb2.ManipulationFeedbackState.Value(state.value)
-        tree = frames.tree(machine)
+        tree = service.tree(machine)
         if grasp is not None and grasp.target is not None:
-            in_odom = frames.odom_in_map(machine).inverse().apply(grasp.target)
+            in_odom = service.odom_in_map(machine).inverse().apply(grasp.target)
             name = "gripper_nearest_object" if grasp.takes else RAYCAST
-            tree[name] = (frames.ODOM, Pose(in_odom))
+            tree[name] = (service.ODOM, Pose(in_odom))
         fill_tree(response.transforms_snapshot_manipulation_data, tree)
 
 
@@ -129,10 +129,10 @@ def _aim(machine: Machine, grasp: Grasp, kind: str, command: Any) -> None:
         elif kind.endswith("_in_image"):
             in_odom = pose_in(
                 command.transforms_snapshot_for_camera,
-                frames.ODOM,
+                service.ODOM,
                 command.frame_name_image_sensor,
             )
-            camera = frames.odom_in_map(machine).compose(in_odom)
+            camera = service.odom_in_map(machine).compose(in_odom)
             intrinsics = command.camera_model.intrinsics
             instance, point = world.hit(camera, _ray(command.pixel_xy, intrinsics))
         else:
@@ -167,7 +167,7 @@ def _walk(machine: Machine, grasp: Grasp, distance_m: float) -> None:
 
 
 def _point(machine: Machine, frame: str, point: geometry_pb2.Vec3) -> Vec3:
-    return frames.in_map(machine, frame, Pose((point.x, point.y, point.z))).position_m
+    return service.in_map(machine, frame, Pose((point.x, point.y, point.z))).position_m
 
 
 def _ray(pixel: Any, intrinsics: Any) -> Vec3:
@@ -284,7 +284,7 @@ def _wipe(machine: Machine, request: Any, response: Any) -> None:
 
 
 def _contact_services_point(machine: Machine, frame: str, point: Any) -> Vec3:
-    return frames.in_map(machine, frame, Pose((point.x, point.y, point.z))).position_m
+    return service.in_map(machine, frame, Pose((point.x, point.y, point.z))).position_m
 
 
 def _further(start: Vec3, end: Vec3) -> Vec3:

@@ -10,7 +10,7 @@ from bosdyn.api.spot import robot_command_pb2 as spot_pb2
 
 from planner.world.geometry import Pose
 from sim_bridge.embedded.entities import OPEN_ENOUGH
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.arm_commands import (
     REPLY,
     ArmCommands,
@@ -95,7 +95,8 @@ class Commands:
         end_of(machine, request.end_time)
         force = request.init_wrench_direction_in_frame_name.force
         turned = Pose(
-            (0.0, 0.0, 0.0), frames.in_map(machine, request.frame_name, Pose((0, 0, 0))).orientation
+            (0.0, 0.0, 0.0),
+            service.in_map(machine, request.frame_name, Pose((0, 0, 0))).orientation,
         )
         direction = turned.apply((force.x, force.y, force.z))
         was = handle.piece.opening[handle.joint.name]
@@ -173,7 +174,7 @@ class Commands:
             number,
             Walk(
                 ends_s=end_of(machine, request.end_time),
-                goal=frames.in_map(machine, request.se2_frame_name, pose),
+                goal=service.in_map(machine, request.se2_frame_name, pose),
                 speed_m_s=min(limit.linear.x or MAX_WALK_SPEED_M_S, MAX_WALK_SPEED_M_S),
                 turn_rad_s=min(limit.angular or MAX_TURN_RAD_S, MAX_TURN_RAD_S),
             ),
@@ -301,7 +302,7 @@ class Commands:
         feet = [(foot.x, foot.y) for foot in stance.foot_positions.values()]
         if feet:
             x, y = (sum(each) / len(feet) for each in zip(*feet, strict=True))
-            middle = frames.in_map(machine, stance.se2_frame_name, Pose((x, y, 0.0)))
+            middle = service.in_map(machine, stance.se2_frame_name, Pose((x, y, 0.0)))
             apart_m = math.dist(middle.position_m[:2], machine.world.base.position_m[:2])
             if apart_m > _STANCE_M:
                 return kinds.STATUS_TOO_FAR_AWAY

@@ -11,7 +11,7 @@ from shapely.geometry import Polygon
 
 from planner.world.geometry import Pose
 from sim_bridge.spot.convert import fill_tree, pose_of, seconds_of, set_stamp
-from sim_bridge.spot.emulator import frames
+from sim_bridge.spot.emulator import service
 from sim_bridge.spot.emulator.body_geometry import JOINTS
 from sim_bridge.spot.emulator.machine import Machine, Motors, Posture
 from sim_bridge.spot.emulator.recorded_graph import Marker
@@ -100,10 +100,10 @@ def _stops(machine: Machine, state: Any, stamp_s: float) -> None:
 
 def _kinematics(machine: Machine, kinematic: Any, stamp_s: float) -> None:
     set_stamp(kinematic.acquisition_timestamp, stamp_s)
-    frames.fill(kinematic.transforms_snapshot, machine)
+    service.fill(kinematic.transforms_snapshot, machine)
     agent = machine.world.agent
-    in_odom = frames.odom_in_map(machine).inverse().compose(machine.world.base)
-    in_vision = frames.VISION_IN_ODOM.inverse().compose(in_odom)
+    in_odom = service.odom_in_map(machine).inverse().compose(machine.world.base)
+    in_vision = service.VISION_IN_ODOM.inverse().compose(in_odom)
     for velocity, heading in (
         (kinematic.velocity_of_body_in_odom, in_odom.yaw_rad),
         (kinematic.velocity_of_body_in_vision, in_vision.yaw_rad),
@@ -153,7 +153,7 @@ def _metrics(_machine: Machine, _request: Any, response: Any) -> None:
 
 def _feet(machine: Machine, state: Any) -> None:
     """All four on the ground, below the hips; front left, front right, hind left, hind right."""
-    height_m = frames.body_in_base(machine).position_m[2]
+    height_m = service.body_in_base(machine).position_m[2]
     for ahead in (1.0, -1.0):
         for left in (1.0, -1.0):
             foot = state.foot_state.add()
@@ -232,7 +232,7 @@ class WorldObjects:
     def _list(self, machine: Machine, request: Any, response: Any) -> None:
         self._added = {n: kept for n, kept in self._added.items() if kept[1] >= machine.now_s}
         found = [*_markers(machine), *_docks(machine)]
-        tree = frames.tree(machine)
+        tree = service.tree(machine)
         added = {n: message for n, (message, _) in self._added.items()}
         added |= {n: message for n, (message, _, _) in machine.no_go.items()}
         for number, message in added.items():
@@ -272,7 +272,7 @@ def _next_free(machine: Machine) -> int:
 def _region(machine: Machine, changed: Any) -> Polygon:
     """A region on the map's ground."""
     where = changed.nogo_region_properties.box
-    middle = frames.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
+    middle = service.in_map(machine, where.frame_name, pose_of(where.frame_name_tform_box))
     x, y = where.box.size.x / 2, where.box.size.y / 2
     return Polygon([middle.apply((a, b, 0.0))[:2] for a, b in ((x, y), (-x, y), (-x, -y), (x, -y))])
 
@@ -291,11 +291,11 @@ def _marker(machine: Machine, number: int, marker: Marker) -> Any:
     name = f"fiducial_{marker.tag}"
     found = world_object_pb2.WorldObject(id=number, name=f"world_obj_apriltag_{marker.tag}")
     set_stamp(found.acquisition_time, machine.now_s + machine.skew_s - marker.age_s)
-    tree = frames.tree(machine)
-    camera = frames.in_map(machine, _CAMERA, Pose((0.0, 0.0, 0.0)))
-    vision = frames.in_map(machine, frames.VISION, Pose((0.0, 0.0, 0.0)))
+    tree = service.tree(machine)
+    camera = service.in_map(machine, _CAMERA, Pose((0.0, 0.0, 0.0)))
+    vision = service.in_map(machine, service.VISION, Pose((0.0, 0.0, 0.0)))
     tree[name] = (_CAMERA, camera.inverse().compose(marker.in_map))
-    tree[f"filtered_{name}"] = (frames.VISION, vision.inverse().compose(marker.in_map))
+    tree[f"filtered_{name}"] = (service.VISION, vision.inverse().compose(marker.in_map))
     fill_tree(found.transforms_snapshot, tree)
     tag = found.apriltag_properties
     tag.tag_id, tag.dimensions.x, tag.dimensions.y = marker.tag, 0.146, 0.146
@@ -313,9 +313,11 @@ def _docks(machine: Machine) -> list[Any]:
     for index, (number, (x, y)) in enumerate(machine.docks.items()):
         shown = world_object_pb2.WorldObject(id=_FIRST_DOCK_ID + index, name=f"dock_{number}")
         set_stamp(shown.acquisition_time, machine.now_s + machine.skew_s)
-        in_odom = frames.odom_in_map(machine).inverse().compose(Pose((x, y, 0.0)))
+        in_odom = service.odom_in_map(machine).inverse().compose(Pose((x, y, 0.0)))
         name = f"dock_{number}"
-        fill_tree(shown.transforms_snapshot, {**frames.tree(machine), name: (frames.ODOM, in_odom)})
+        fill_tree(
+            shown.transforms_snapshot, {**service.tree(machine), name: (service.ODOM, in_odom)}
+        )
         dock = shown.dock_properties
         dock.dock_id, dock.type = number, docking_pb2.DOCK_TYPE_SPOT_DOCK
         dock.frame_name_dock = name

@@ -19,8 +19,6 @@ from sim_bridge.spot.emulator import (
     control_services,
     geometry_services,
     identity_services,
-    image_service,
-    keepalive_service,
     lease_service,
     sensing_services,
 )
@@ -110,10 +108,10 @@ class SpotEmulator(ClosedOnExit):
         for services in (
             identity_services.handlers(self._accounts),
             lease_service.handlers(),
-            keepalive_service.handlers(),
+            lease_service.keepalive_handlers(),
             control_services.handlers(upkeep.fan_methods()),
             sensing_services.handlers(),
-            image_service.handlers(),
+            geometry_services.image_handlers(),
             Commands().handlers(),
             GraphNav(graph).handlers(),
             Recording(graph).handlers(),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from papers.et_plan_bench.agent import AgentOptions, EtAgent
-from papers.et_plan_bench.ranker import Ranker, RankerName, TaskClass
+from papers.et_plan_bench.parts import Ranker, RankerName, TaskClass
 from papers.et_plan_bench.rankers import class_of
 from planner.app.embedded_run import prepare_graph
 from planner.app.run import RunResult

@@ -10,10 +10,10 @@ import pytest
 from papers.et_plan_bench.generation.categories import Category, home_named
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
 from papers.et_plan_bench.metrics import criteria_success, lcs_ratio
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.app.embedded_run import prepare_graph
 from planner.app.run import ObservedTrace, traced
 from planner.app.run_options import RunOptions
-from planner.app.task_worlds import GraphTaskWorld
 from planner.episodes.episode_file import read_pack
 from planner.evaluation.trace import EpisodeTrace
 from planner.planning.part import PlannerChoice, make_planner

@@ -11,7 +11,7 @@ from et_toys import Toy, play
 
 from papers.et_plan_bench.agent import ranker_of
 from papers.et_plan_bench.model_ranker import ModelRanker
-from papers.et_plan_bench.ranker import RankerName, TaskClass
+from papers.et_plan_bench.parts import RankerName, TaskClass
 from papers.et_plan_bench.rankers import (
     OPEN_WEIGHT,
     Frequencies,
@@ -23,9 +23,8 @@ from papers.et_plan_bench.rankers import (
     shipped_weights,
 )
 from planner.models.caller import ModelCall
-from planner.models.chat import Fault, Role
+from planner.models.chat import Fault, ModelRequest, Role
 from planner.models.models import MODELS
-from planner.models.part import ModelRequest
 from planner.models.teacher import ScriptedModel
 from planner.parts.option import read_options
 from planner.planning.part import PLANNERS, PlannerRequest

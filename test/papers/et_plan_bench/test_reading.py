@@ -11,8 +11,8 @@ from papers.et_plan_bench.generation.combinations import combinations
 from papers.et_plan_bench.generation.house_facts import facts_of
 from papers.et_plan_bench.generation.idea import Idea, NoNameError, Phrasing
 from papers.et_plan_bench.model_ranker import EXAMPLES
+from papers.et_plan_bench.parts import TaskClass
 from papers.et_plan_bench.questions import errands_text
-from papers.et_plan_bench.ranker import TaskClass
 from papers.et_plan_bench.rankers import class_of
 from planner.planning.errands import is_meant, only_sought, read_errands
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from papers.et_plan_bench.parts import TaskClass
 from papers.et_plan_bench.questions import (
     ClassReply,
     ErrandsReply,
     NamesReply,
     errands_text,
 )
-from papers.et_plan_bench.ranker import TaskClass
 from planner.models.gbnf import read_grammar
 from planner.models.replies.form import ReplyError
 from planner.planning.errands import Errand, Sought, Where

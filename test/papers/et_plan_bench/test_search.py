@@ -5,7 +5,7 @@ from __future__ import annotations
 from et_toys import Told, Toy, play
 
 from papers.et_plan_bench.agent import AgentOptions
-from papers.et_plan_bench.ranker import Prior
+from papers.et_plan_bench.parts import Prior
 from planner.world.episode import Criteria
 
 

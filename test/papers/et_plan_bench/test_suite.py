@@ -8,7 +8,7 @@ from functools import cache
 import pytest
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, Variant, homes
-from planner.app.task_worlds import play_reference
+from planner.app.bodily_task_world import play_reference
 from planner.episodes.episode_file import Pack, read_pack
 from planner.world.share import config_dir
 

@@ -10,10 +10,10 @@ import pytest
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.app.embedded_run import prepare_run
 from planner.app.run import RunResult
 from planner.app.run_options import RunOptions
-from planner.app.task_worlds import GraphTaskWorld
 from planner.models.teacher import Skill, Teacher
 from planner.planning.part import PlannerChoice, make_planner
 from planner.world.episode import Episode

@@ -15,7 +15,7 @@ from tiny_vision_model import make_tiny_siglip
 from papers.llamar.skills import best_heading, heading_scores, least_recent
 from planner.memory.features import Features
 from planner.skills.attempt import Eye, SkillOptions
-from planner.skills.exploring import load_view_encoder
+from planner.skills.tools import load_view_encoder
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Heading, Pose, heading_of

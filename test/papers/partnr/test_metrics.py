@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from papers.partnr import metrics as partnr
-from planner.evaluation.metrics import measure, outcome
-from planner.evaluation.metrics.measure import COMPLETE_AT_START, NOT_SUCCESSFUL
+from planner.evaluation.metrics import metric as outcome
+from planner.evaluation.metrics.metric import COMPLETE_AT_START, NOT_SUCCESSFUL
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import DecisionLine, HoldLine, ProgressLine, TracedProposition
 from planner.world.vocabulary import AgentKind
@@ -102,7 +102,7 @@ def test_d_61_without_a_robot_and_a_person_nothing_is_offloaded(make_trace, agen
 def test_d_60_what_nobody_did_is_not_counted(make_trace, make_call) -> None:
     calls = [make_call(place("cup_1"), 50, "agent_1")]
     found = make_trace((True, True), first_steps=(0, 20), calls=calls)
-    assert measure.doer_of(found, 0) == ""
+    assert outcome.doer_of(found, 0) == ""
     assert partnr.task_offloading(found).value == 0.0
     lucky = make_trace((True,), first_steps=(3,))
     assert partnr.task_offloading(lucky).left_out.startswith("vacuous")
@@ -115,10 +115,10 @@ def test_d_60_a_spatial_relation_is_the_last_placements(make_trace, make_call) -
         make_call(place("cup_1"), 90, "agent_1", 60),
     ]
     found = make_trace((True,), propositions=(near,), first_steps=(80,), calls=calls)
-    assert measure.doer_of(found, 0) == "agent_1"
+    assert outcome.doer_of(found, 0) == "agent_1"
     # Where a gate opened later, too.
     late = make_trace((True,), propositions=(near,), first_steps=(200,), calls=calls)
-    assert measure.doer_of(late, 0) == "agent_1"
+    assert outcome.doer_of(late, 0) == "agent_1"
 
 
 def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_call) -> None:
@@ -129,7 +129,7 @@ def test_d_60_a_thing_carried_over_its_table_is_its_carriers(make_trace, make_ca
     ]
     holds = (HoldLine(25, "agent_0", "cup_0"), HoldLine(85, "agent_0", ""))
     found = make_trace((True,), first_steps=(50,), calls=calls, holds=holds)
-    assert measure.doer_of(found, 0) == "agent_0"
+    assert outcome.doer_of(found, 0) == "agent_0"
     progress = (ProgressLine(0, 0.0, (False,)), ProgressLine(50, 1.0, (True,)))
     over = make_trace((True,), first_steps=(50,), calls=calls, holds=holds, progress=progress)
     # The second Place changed nothing.
@@ -147,7 +147,7 @@ def test_d_60_a_state_is_whose_action_changed_it(make_trace, make_call) -> None:
         make_call("Clean[cup_0]", 60, "agent_1", 20),
     ]
     found = make_trace((True,), propositions=(clean,), first_steps=(50,), calls=calls)
-    assert measure.doer_of(found, 0) == "agent_1"
+    assert outcome.doer_of(found, 0) == "agent_1"
 
 
 def test_d_62_cycles_are_the_robots_planners(make_trace) -> None:

@@ -12,9 +12,9 @@ from planner.models.chat import Fault
 from planner.models.replies.turn import Naming
 from planner.models.teacher import Skill, Teacher
 from planner.parts.calls import parse_call
+from planner.planning.numbered_dialogue import DONE, faulty_calls, written_for_all
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner_model import Axes, Control
-from planner.planning.right_calls import DONE, faulty_calls, written_for_all
 from planner.world.skill import SkillCall
 
 Make = Callable[..., ToyWorld]

@@ -9,7 +9,7 @@ import pytest
 from run_scripts import write_scripts
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
-from planner.bench.runs.solved import Evaluated
+from planner.bench.runs.run_cli import Evaluated
 from planner.cli import main
 from planner.planning.planner_model import TOKEN, PastAction, prompt, world_of
 from planner.planning.solved_tasks import EvaluatedError, SolvedTask, TraceStore

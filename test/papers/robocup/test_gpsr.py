@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from papers.robocup.arena import Arena, arena_of, read_arena
 from papers.robocup.carrying import SET_SIZE, Carried, End, carry_out, done_in_time, is_told
-from papers.robocup.commands import KINDS, Command, Commands
+from papers.robocup.commands import KINDS, Arena, Command, Commands, arena_of, read_arena
 from papers.robocup.gpsr import OUTCOMES, RIGHT, counted, outcome
 from planner.cli import main
 from planner.houses.clutter import ObjectRequest, place_objects

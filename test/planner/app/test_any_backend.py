@@ -14,7 +14,7 @@ from planner.episodes.episode_file import write_episode
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House, write_house
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 GOAL = {
     "propositions": [

@@ -7,11 +7,18 @@ from pathlib import Path
 import pytest
 
 from planner import cli
-from planner.app.model_check import check_model
-from planner.models.chat import ChatModel, Completion, Request, Usage
+from planner.app.planner_check import check_model
+from planner.models.chat import (
+    MODELS,
+    ChatModel,
+    Completion,
+    ModelPart,
+    ModelRequest,
+    Request,
+    Usage,
+)
 from planner.models.model_choice import ModelChoice
-from planner.models.part import MODELS, ModelPart, ModelRequest
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.world.errors import PlannerError
 
 

@@ -8,8 +8,7 @@ import pytest
 
 from planner import cli
 from planner.app.planner_check import check_metric
-from planner.evaluation.metrics.measure import Measure
-from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Metric
+from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Measure, Metric
 from planner.evaluation.trace import EpisodeTrace
 from planner.world.house_checks import load_episode
 

@@ -9,7 +9,7 @@ import pytest
 
 from planner.app.run import WordsEvaluator
 from planner.cli import main
-from planner.evaluation.metrics import measure, outcome
+from planner.evaluation.metrics import metric
 from planner.evaluation.metrics.table import summarise
 from planner.evaluation.trace import read_traces
 from planner.evaluation.trace_builder import TraceBuilder
@@ -43,12 +43,12 @@ def test_a_run_leaves_its_trace(tmp_path: Path) -> None:
     assert main(["run", "fruit_0", "--no-images", "-o", str(tmp_path), "--trace", str(path)]) == 0
     (trace,) = read_traces(path)
     assert (trace.episode.episode_id, trace.end.reason) == ("fruit_0", "done")
-    assert outcome.success(trace).value == 1.0
+    assert metric.success(trace).value == 1.0
     placed = [c for c in trace.calls if c.call.startswith("Place")]
     assert placed
     for call in placed:
         assert 0 < call.started_step < call.ended_step <= trace.end.sim_steps
-    doers = {measure.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
+    doers = {metric.doer_of(trace, i) for i in range(len(trace.episode.propositions))}
     assert doers <= {call.agent for call in placed}
     rows = {row.metric.name: row.estimate.value for row in summarise([trace])}
     assert rows["planning_cycles"] is None

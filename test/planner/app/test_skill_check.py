@@ -7,7 +7,7 @@ from household_kitchen import kitchen_episode, kitchen_house
 
 from planner.app.skill_check import check_skill
 from planner.parts.calls import SKILLS
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.skills.attempt import Attempt, Routine
 from planner.skills.part import SkillPart
 from planner.skills.preconditions import Arguments

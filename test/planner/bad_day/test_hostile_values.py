@@ -12,7 +12,7 @@ from planner_msgs.srv import EditMemory
 from rclpy.serialization import deserialize_message, serialize_message
 from tf2_msgs.msg import TFMessage
 
-from planner.bad_day.hostile.values import Values
+from planner.bad_day.hostile.node import Values
 
 # The last has a part of an action as a field.
 KINDS = [

@@ -27,10 +27,10 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.house import House, write_house
 from planner.world.state import EntityState
 from planner.world.vocabulary import EntityKind
+from sim_bridge.backend import make_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.geometry import Ray
 from sim_bridge.opening import bare_episode
-from sim_bridge.part import make_backend
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from planner.conversation.additions import added, joined, repeated
+from planner.conversation.afterwards import added, joined, repeated
 from planner.conversation.changes import Changed, Doubt, changed, text_of
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret

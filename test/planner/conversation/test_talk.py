@@ -9,7 +9,7 @@ import pytest
 
 from planner.conversation.afterwards import NOTHING_BACK, Meant, Past, meant_after
 from planner.conversation.changes import Doubt, text_of
-from planner.conversation.journal import Journal
+from planner.conversation.journal import Journal, Standing
 from planner.conversation.talk import (
     Next,
     Reply,
@@ -19,7 +19,6 @@ from planner.conversation.talk import (
     names_something,
     reply_without_task,
 )
-from planner.conversation.telling import Standing
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret
 from planner.parts.calls import parse_call

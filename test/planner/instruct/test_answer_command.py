@@ -6,7 +6,7 @@ import argparse
 
 import pytest
 
-from planner.instruct.answer_cli import add_arguments, run
+from planner.instruct.cli import add_answer_arguments, run_answer
 from planner.world.errors import PlannerError
 
 
@@ -19,6 +19,6 @@ from planner.world.errors import PlannerError
 )
 def test_bad_arguments_are_named(words: list[str], message: str) -> None:
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    add_answer_arguments(parser)
     with pytest.raises(PlannerError, match=message):
-        run(parser.parse_args(words))
+        run_answer(parser.parse_args(words))

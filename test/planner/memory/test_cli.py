@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.memory.run import open_memory, store_path
+from planner.memory.settings import open_memory, store_path
 from planner.world.house_checks import load_house
 
 

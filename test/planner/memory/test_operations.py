@@ -21,7 +21,7 @@ from planner.memory.operations import (
     to_pixel,
     write,
 )
-from planner.memory.run import open_memory
+from planner.memory.settings import open_memory
 from planner.memory.updater import Operation
 from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind, Source

@@ -24,7 +24,7 @@ def test_a_commit_survives_a_power_cut_without_another_one(tmp_path: Path) -> No
     machine = Machine(tmp_path)
     script = """
         from memory_samples import layout_of
-        from planner.memory.run import open_memory
+        from planner.memory.settings import open_memory
         from planner.memory.updater import Operation
         from planner.world.belief import OperationKind
         memory = open_memory(

@@ -15,7 +15,7 @@ from planner.cli import main
 from planner.memory.features import GroundTruthFeatures, ObjectGraph
 from planner.memory.memory import Memory
 from planner.memory.part import UpdaterRequest, load_updater
-from planner.memory.room_labels import KEY, LABELS, RoomLabels
+from planner.memory.perception import KEY, LABELS, RoomLabels
 from planner.models.caller import BlockingLoop, Caller, ModelCall
 from planner.models.chat import ChatModel, Fault, Message, ModelError, Role
 from planner.models.teacher import ScriptedModel, Skill, Teacher

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from planner.memory.memory import Memory
-from planner.memory.run import conditions
+from planner.memory.settings import conditions
 from planner.world.house import House
 from planner.world.house_checks import load_house
 

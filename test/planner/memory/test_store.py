@@ -17,7 +17,7 @@ from memory_samples import layout_of
 
 from planner.memory.entity_list import EntityList
 from planner.memory.memory import EditError, Memory
-from planner.memory.run import open_memory, store_path
+from planner.memory.settings import open_memory, store_path
 from planner.memory.store import Store, StoreError, read_file, write_file
 from planner.memory.updater import Operation
 from planner.world.belief import OperationKind
@@ -58,7 +58,7 @@ def test_a_killed_process_loses_nothing_that_it_told(tmp_path: Path) -> None:
         sys.path.insert(0, {str(SAMPLES)!r})
         from memory_samples import layout_of
         from pathlib import Path
-        from planner.memory.run import open_memory
+        from planner.memory.settings import open_memory
         from planner.memory.updater import Operation
         from planner.world.belief import OperationKind
         memory = open_memory(layout_of(3), None, folder=Path({str(tmp_path)!r}), episode="e1",

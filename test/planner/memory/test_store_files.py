@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from memory_samples import layout_of
 
 from planner.memory.memory import Memory
-from planner.memory.run import store_path
+from planner.memory.settings import store_path
 from planner.memory.store import (
     MAX_NAME_BYTES,
     Store,

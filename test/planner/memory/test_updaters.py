@@ -16,7 +16,7 @@ from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_upd
 from planner.memory.updater import Counting
 from planner.world.errors import PlannerError
 from planner.world.house import House
-from sim_bridge.part import Drawn, make_backend
+from sim_bridge.backend import Drawn, make_backend
 
 BASELINES = ("voxels-plain", "voxels-room", "voxels-room-time-only", "object-graph")
 NEED_A_MODEL = ("vlm", "open-vocabulary")

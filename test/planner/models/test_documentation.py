@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from planner.models.chat import Role
-from planner.models.part import MODELS
+from planner.models.chat import MODELS, Role
 
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "language_models.md").read_text(encoding="utf-8")

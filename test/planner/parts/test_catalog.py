@@ -10,7 +10,7 @@ import pytest
 from planner.doctor import KINDS
 from planner.parts.catalog import Catalog, Part, PartError
 from planner.planning.part import PLANNERS, PlannerPart
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
 
 GOOD = """
 from planner.planning.part import PlannerPart

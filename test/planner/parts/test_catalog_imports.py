@@ -16,8 +16,8 @@ HEAVY = ("cv2", "mujoco", "openai", "planner.language", "rclpy", "scipy", "shape
     [
         ("planner.planning.part", "PLANNERS"),
         ("planner.memory.part", "UPDATERS"),
-        ("sim_bridge.part", "BACKENDS"),
-        ("planner.models.part", "MODELS"),
+        ("sim_bridge.backend", "BACKENDS"),
+        ("planner.models.chat", "MODELS"),
     ],
 )
 def test_records_are_read_without_what_their_parts_load(module: str, kind: str) -> None:

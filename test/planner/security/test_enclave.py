@@ -9,7 +9,7 @@ import pytest
 from planner import up
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import Arguments
-from planner.security import enclave
+from planner.security import policy
 from planner.supervisor import Command
 from planner.world.errors import PlannerError
 
@@ -36,7 +36,7 @@ def commands(monkeypatch: pytest.MonkeyPatch) -> list[Command]:
     monkeypatch.setattr(up, "Supervisor", Nothing)
     monkeypatch.setattr(up, "can_fork", lambda _: False)
     monkeypatch.setenv("ROS_DOMAIN_ID", "232")
-    for name in (*SECURED, enclave.OVERRIDE):
+    for name in (*SECURED, policy.OVERRIDE):
         monkeypatch.delenv(name, raising=False)
     return started
 
@@ -70,7 +70,7 @@ def test_a_namespace_is_refused_where_keys_are_used(
     with pytest.raises(PlannerError, match="namespace /left: the permissions"):
         up.run_nodes(specs)
     with pytest.raises(PlannerError, match="namespace /left: the permissions"):
-        enclave.join_as(dict(SECURED), "operator", "/left")
+        policy.join_as(dict(SECURED), "operator", "/left")
     assert commands == []
 
 
@@ -86,30 +86,30 @@ def test_up_gives_none_where_ros_uses_no_keys(
 def test_the_operator_s_identity_in_a_shell_is_not_that_of_the_nodes(
     commands: list[Command], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {**SECURED, enclave.OVERRIDE: "/planner/operator"}.items():
+    for name, value in {**SECURED, policy.OVERRIDE: "/planner/operator"}.items():
         monkeypatch.setenv(name, value)
     up.run_nodes([NodeSpec(name="bridge", executable="bridge")])
     (command,) = commands
-    assert enclave.OVERRIDE not in command.environment
+    assert policy.OVERRIDE not in command.environment
     assert command.environment["ROS_SECURITY_ENABLE"] == "true"
 
 
 def test_a_command_of_ours_is_the_operator_s_unless_another_identity_is_named() -> None:
     bare: dict[str, str] = {}
-    enclave.join_as(bare, "operator")
+    policy.join_as(bare, "operator")
     assert bare == {}
     is_secured = dict(SECURED)
-    enclave.join_as(is_secured, "operator")
-    assert is_secured[enclave.OVERRIDE] == "/planner/operator"
-    enclave.join_as(is_secured, "viewer")
-    assert is_secured[enclave.OVERRIDE] == "/planner/operator"
+    policy.join_as(is_secured, "operator")
+    assert is_secured[policy.OVERRIDE] == "/planner/operator"
+    policy.join_as(is_secured, "viewer")
+    assert is_secured[policy.OVERRIDE] == "/planner/operator"
 
 
 def test_only_the_very_words_of_ros_turn_it_on_and_enforce_it() -> None:
-    assert enclave.is_enforced(SECURED)
+    assert policy.is_enforced(SECURED)
     for name, value in (
         ("ROS_SECURITY_ENABLE", "TRUE"),
         ("ROS_SECURITY_STRATEGY", "enforce"),
         ("ROS_SECURITY_STRATEGY", ""),
     ):
-        assert not enclave.is_enforced({**SECURED, name: value})
+        assert not policy.is_enforced({**SECURED, name: value})

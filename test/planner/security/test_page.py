@@ -11,9 +11,15 @@ import pytest
 from documented import ROOT, commands
 
 from planner.network import requested_network
-from planner.security.enclave import KEYSTORE, OVERRIDE, enclave_of, is_enforced
 from planner.security.keystore import check_keystore, make_keystore
-from planner.security.policy import OPERATOR, shipped_policy
+from planner.security.policy import (
+    KEYSTORE,
+    OPERATOR,
+    OVERRIDE,
+    enclave_of,
+    is_enforced,
+    shipped_policy,
+)
 
 pytest.importorskip("cryptography", reason="keys are made with the extra security")
 SHOWN = commands(ROOT / "docs/setup.md")

@@ -16,7 +16,7 @@ from planner.security import policy
 from planner.security.policy import OPERATOR, VIEWER, Policy, allows, overlap, shipped_policy
 from planner.world.errors import FileError
 from planner.world.files import parse_model
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.safety.approvals import Answer
 
 ROOT = Path(__file__).parents[3]

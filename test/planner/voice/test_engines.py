@@ -17,8 +17,8 @@ from safetensors.numpy import save_file
 
 from planner.voice import engines
 from planner.voice.engines import Espeak, PocketSphinx, SpeechServer, pcm_of, sound_of, wav_of
+from planner.voice.hearing import StopSpotter, read_network
 from planner.voice.part import EARS, MOUTHS, RATE_HZ, VoiceError, VoiceRequest
-from planner.voice.spotter import StopSpotter, read_network
 from planner.world.errors import FileError
 
 

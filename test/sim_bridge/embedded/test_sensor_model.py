@@ -15,6 +15,7 @@ from planner.world.geometry import Pose
 from planner.world.house import House
 from planner.world.observation import Intrinsics, Observation
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
+from sim_bridge.backend import Drawn, make_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import (
     CalibrationErrors,
@@ -29,7 +30,6 @@ from sim_bridge.embedded.options import (
 )
 from sim_bridge.embedded.sensor_model import measured_depth, taken_colours
 from sim_bridge.opening import bare_episode
-from sim_bridge.part import Drawn, make_backend
 
 LENS = Intrinsics(200, 160, 150.0, 150.0, 99.5, 79.5)
 GRAY = np.full((160, 200, 3), 128, np.uint8)

@@ -8,16 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.observation import CameraNews, Intrinsics, Observation, Pixels, RobotPicture
 from planner.world.primitive import Primitive, PrimitiveCode, all_primitives
 from sim_bridge.conformance import check_backend
-from sim_bridge.control import Command, Outcome
 from sim_bridge.external.backend import ExternalBackend
 from sim_bridge.external.readings import ExternalOptions, RobotReadings, default_external
-from sim_bridge.one_robot import FrameHistory, PoseHistory
+from sim_bridge.one_robot import Command, FrameHistory, Outcome, PoseHistory
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Supervised

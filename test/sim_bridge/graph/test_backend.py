@@ -7,7 +7,7 @@ from typing import Any
 import graph_kitchen as kitchen
 import pytest
 
-from planner.parts.check import Report, Verdict
+from planner.parts.catalog import Report, Verdict
 from planner.world.errors import PlannerError
 from planner.world.house_checks import load_house
 from planner.world.observation import Sighting

@@ -18,6 +18,7 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import AgentKind
+from sim_bridge.backend import make_backend
 from sim_bridge.embedded.sensing import optical_rotation
 from sim_bridge.habitat.backend import HabitatBackend, write_house_dataset
 from sim_bridge.habitat.dataset.writer import read_dataset
@@ -25,7 +26,6 @@ from sim_bridge.habitat.footprints import write_footprints
 from sim_bridge.habitat.options import HabitatOptions
 from sim_bridge.habitat.process import HabitatError, HabitatGoneError
 from sim_bridge.habitat.scene import camera_pose
-from sim_bridge.part import make_backend
 from sim_bridge.runtime import Runtime
 
 STAND_IN = Path(__file__).with_name("stand_in.py")

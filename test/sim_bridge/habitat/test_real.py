@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from planner.bench.parity import compare_backends, parity_lines
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_house

@@ -24,13 +24,12 @@ from planner.planning.expert.expert import Expert
 from planner.world.episode import Episode
 from planner.world.house import House, write_house
 from planner.world.observation import Observation
-from sim_bridge.backend import Backend
+from sim_bridge.backend import Backend, make_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.geometry import Ray
 from sim_bridge.habitat.backend import HabitatBackend
 from sim_bridge.habitat.options import HabitatOptions
 from sim_bridge.opening import bare_episode
-from sim_bridge.part import make_backend
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
 GOAL = {

@@ -16,7 +16,7 @@ from planner.world.observation import CameraFrame, Intrinsics
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveResult
 from planner.world.share import config_dir
 from sim_bridge.backend import PictureSource
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import bare_episode
 from sim_bridge.ros.backend import RosBackend
 from sim_bridge.ros.driving import Held

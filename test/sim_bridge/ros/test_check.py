@@ -11,7 +11,7 @@ import yaml
 from scripted_port import ScriptedPort
 
 from planner import cli
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.world.share import config_dir
 from sim_bridge.external.readings import RobotReadings
 from sim_bridge.one_robot import FrameHistory

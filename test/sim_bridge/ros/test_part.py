@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from planner.world.errors import PlannerError
-from sim_bridge.part import make_backend
+from sim_bridge.backend import make_backend
 
 
 def test_missing_messages_are_named_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -29,7 +29,7 @@ from walker import (
 
 from planner.world.geometry import Vec3
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.safety.approvals import MAX_ENDED_QUESTIONS
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Lease

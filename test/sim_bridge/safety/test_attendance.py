@@ -24,7 +24,7 @@ from walker import (
 
 from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.safety.approvals import MAX_EXECUTIVES, Attendance, Heartbeat, Step
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode

@@ -41,8 +41,8 @@ from planner.world.primitive import (
     PrimitiveCode,
     PrimitiveName,
 )
-from sim_bridge.control import Command
-from sim_bridge.part import BACKENDS
+from sim_bridge.backend import BACKENDS
+from sim_bridge.one_robot import Command
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit, Supervised

@@ -24,7 +24,7 @@ from walker import (
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.primitive import PrimitiveCode, PrimitiveResult
-from sim_bridge.control import Command, Estop, Outcome
+from sim_bridge.one_robot import Command, Estop, Outcome
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import (
     Concern,

@@ -8,7 +8,7 @@ import pytest
 from walker import ROBOT, WALK, Walker, let_pass, made, refused_by, result
 
 from planner.world.primitive import PrimitiveCode
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.runtime import Runtime
 from sim_bridge.safety.approvals import Answer
 from sim_bridge.safety.gate import SafetyGate

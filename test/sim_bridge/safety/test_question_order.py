@@ -13,7 +13,7 @@ from walker import EPISODE, HOUSE, OPEN, PICK, ROBOT, Walker, options
 
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import Lease
 from sim_bridge.safety.order_executor import Reply

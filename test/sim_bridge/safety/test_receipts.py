@@ -17,8 +17,8 @@ from planner.world.primitive import (
     PrimitiveStatus,
 )
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Outcome
 from sim_bridge.embedded.backend import EmbeddedBackend
+from sim_bridge.one_robot import Command, Outcome
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request, out_of_bounds
 from sim_bridge.runtime import Runtime

@@ -26,7 +26,7 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command, Control, Outcome
+from sim_bridge.one_robot import Command, Control, Outcome
 from sim_bridge.safety.approvals import Approvals, Attendance, Question
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Concern, Guard, Severity, Watch

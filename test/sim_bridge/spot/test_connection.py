@@ -19,9 +19,9 @@ from spot_trial import ROBOT
 from planner.cli import main
 from planner.world.errors import PlannerError
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
-from sim_bridge.control import Command
+from sim_bridge.backend import make_backend
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
-from sim_bridge.part import make_backend
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.options import default_safety

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.bringup_arguments import Arguments
+from planner.environment import EXIT_INTERRUPTED
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
@@ -21,7 +22,6 @@ from planner.evaluation.trace import (
     TraceAgent,
     TracedProposition,
 )
-from planner.supervision import EXIT_INTERRUPTED
 from planner.world.errors import PlannerError
 from planner.world.files import parse_model
 from planner.world.house_checks import load_episode

@@ -13,7 +13,7 @@ from bosdyn.client.docking import DockingClient
 from spot_trial import ROBOT, emulator_of, opened_corner, trouble
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate

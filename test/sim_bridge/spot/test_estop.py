@@ -17,15 +17,15 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 from spot_trial import ROBOT
 
 from planner.world.errors import PlannerError
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions, default_safety
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.emulator.machine import POSTURE_S, SETTLE, Motors, Posture, WallClock
 from sim_bridge.spot.emulator.server import SpotEmulator
-from sim_bridge.spot.estop import EstopProcess
 from sim_bridge.spot.options import emulated
+from sim_bridge.spot.permit import EstopProcess
 
 # In real time, and with processes that import the SDK.
 pytestmark = pytest.mark.slow
@@ -169,7 +169,7 @@ def test_rule_4_an_emulator_of_stepped_time_cannot_have_one(opened: Opened) -> N
 BRIDGE = """
 import time
 from planner.world.primitive import Primitive, PrimitiveName
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.spot.backend import SpotBackend
 opened = open_world(default_house(), "", 0, 1)

@@ -15,7 +15,7 @@ from spot_trial import ROBOT, opened_corner
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.guard import Mode, Order

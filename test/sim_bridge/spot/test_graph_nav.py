@@ -21,7 +21,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.geometry import Pose
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.requests import Request
 from sim_bridge.runtime import Runtime

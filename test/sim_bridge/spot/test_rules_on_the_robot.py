@@ -19,8 +19,8 @@ from spot_trial import ROBOT, emulator_of, far_thing, finish, opened_corner, tro
 from planner.world.errors import PlannerError
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import Relation
-from sim_bridge.control import Command
 from sim_bridge.map_model import MapModel
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import Opened, default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate

@@ -11,7 +11,7 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from spot_trial import ROBOT, emulator_of
 
-from sim_bridge.control import Command
+from sim_bridge.one_robot import Command
 from sim_bridge.opening import default_house, open_world
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from planner.world.errors import PlannerError
-from sim_bridge.part import make_backend
+from sim_bridge.backend import make_backend
 
 
 @pytest.mark.parametrize("name", ["spot", "spot_emulator"])

@@ -24,9 +24,9 @@ from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
+from planner.environment import EXIT_CONFIGURATION
 from planner.ros import conversions
 from planner.ros.conversions import header
-from planner.supervision import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.observation import Intrinsics

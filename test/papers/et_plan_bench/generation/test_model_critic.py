@@ -9,7 +9,7 @@ import pytest
 from papers.et_plan_bench.generation.categories import Category
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Portion, Row
 from papers.et_plan_bench.generation.idea import PROSE, UNREASONABLE, ModelCritic
-from planner.app.task_worlds import GraphTaskWorld
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.models.teacher import ScriptedModel
 
 from .toy_graph import toy_house

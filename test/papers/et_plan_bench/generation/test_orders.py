@@ -11,7 +11,7 @@ from shapely.geometry import Point
 
 from papers.et_plan_bench.generation.categories import Category, home_named
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Row
-from planner.app.task_worlds import GraphTaskWorld
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.world.episode import Episode
 
 Calls = tuple[str, ...]

@@ -17,7 +17,7 @@ from papers.et_plan_bench.generation.house_tasks import HouseTasks, Row
 from papers.et_plan_bench.generation.idea import Idea, Link, Target, hardest
 from papers.et_plan_bench.generation.least_walk import Stand, Walking, least_walk, wanted_of
 from papers.et_plan_bench.generation.plans import plans
-from planner.app.task_worlds import GraphTaskWorld, play_reference
+from planner.app.bodily_task_world import GraphTaskWorld, play_reference
 from planner.world.house import Room
 
 ROWS = (

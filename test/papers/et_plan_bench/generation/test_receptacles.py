@@ -14,7 +14,7 @@ from papers.et_plan_bench.generation.house_facts import (
     fits_in_thing,
 )
 from papers.et_plan_bench.generation.least_walk import Walking
-from planner.app.task_worlds import call_action
+from planner.app.bodily_task_world import call_action
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.receptacle import sides_along, spot_at_piece

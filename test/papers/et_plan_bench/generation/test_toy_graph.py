@@ -19,7 +19,7 @@ from papers.et_plan_bench.generation.house_tasks import (
 )
 from papers.et_plan_bench.generation.idea import Phrasing
 from papers.et_plan_bench.generation.plans import paper_record, plans
-from planner.app.task_worlds import GraphTaskWorld
+from planner.app.bodily_task_world import GraphTaskWorld
 from planner.world.house import House
 
 from .toy_graph import KITCHEN, toy_house

@@ -10,8 +10,7 @@ import pytest
 from graph_tasks import CATEGORIES, write_tasks
 
 from papers.et_plan_bench.published.task_graphs import import_into_graphs
-from planner.app.bodily_task_world import play_with_body
-from planner.app.task_worlds import play_reference
+from planner.app.bodily_task_world import play_reference, play_with_body
 from planner.cli import main
 from planner.episodes.importing.importer import Imported
 from planner.episodes.lint.linting import Linter

@@ -16,7 +16,7 @@ from papers.llamar.rescue.snapshot import (
     house_of,
     middle_m,
 )
-from planner.parts.check import Verdict
+from planner.parts.catalog import Verdict
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import PlannerError
 from planner.world.files import read_model

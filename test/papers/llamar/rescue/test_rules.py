@@ -10,8 +10,8 @@ from pathlib import Path
 import graph_kitchen as kitchen
 import pytest
 
+from papers.llamar.rescue.acting import HORIZON_STEPS, Scores
 from papers.llamar.rescue.backend import RescueBackend
-from papers.llamar.rescue.checklist import HORIZON_STEPS, Scores
 from papers.llamar.rescue.rules import RescueRules
 from planner.app.embedded_run import prepare_graph, prepare_run
 from planner.app.run_options import RunOptions

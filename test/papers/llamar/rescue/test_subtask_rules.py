@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from papers.llamar.metrics import coverage, success, transport_rate
+from papers.llamar.rescue.acting import Checklist
 from papers.llamar.rescue.backend import RescueBackend
-from papers.llamar.rescue.checklist import Checklist
 from papers.llamar.rescue.rules import RescueRules
 from papers.llamar.rescue.skills import rescue_lines
 from planner.app.embedded_run import prepare_run

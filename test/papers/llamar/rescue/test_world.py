@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from papers.llamar.rescue.acting import joint_step
-from papers.llamar.rescue.checklist import Checklist, observation_text, visible_names
+from papers.llamar.rescue.acting import Checklist, joint_step, observation_text, visible_names
 from papers.llamar.rescue.scenes import (
     Cell,
     Fire,

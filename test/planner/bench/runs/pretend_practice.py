@@ -25,7 +25,7 @@ from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.worker import Outcome, failed_row
 from planner.training.improvement.journal import Curve
 from planner.training.improvement.loop import Field, improve
-from planner.training.improvement.recipe import ImprovementRecipe
+from planner.training.improvement.sampler import ImprovementRecipe
 
 # Log odds of an unpractised policy.
 FAMILIES: Mapping[str, float] = {"fetch": 1.5, "tidy": -0.5, "order": -2.0, "two_rooms": -3.0}

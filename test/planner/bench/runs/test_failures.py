@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from made_rows import made_row
 
-from planner.bench.runs.failures import failures, only_one_fails, report_line
+from planner.bench.runs.comparison import failures, only_one_fails, report_line
 from planner.bench.runs.rows import Fault, Row, RowError
 from planner.bench.runs.settings import RunSettings
 from planner.bringup_arguments import Arguments

@@ -53,7 +53,7 @@ class Halving:
 
 
 def _ray(settings: RunSettings) -> Engine:
-    from planner.bench.runs.ray_engine import RayEngine
+    from planner.bench.runs.engines import RayEngine
 
     return RayEngine(settings, 2)
 

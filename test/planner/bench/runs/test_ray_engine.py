@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from planner.bench.runs.engines import NEEDS_EXTRA, RayEngine
 from planner.bench.runs.manifest import find_suite, jobs_of, new_manifest
-from planner.bench.runs.ray_engine import NEEDS_EXTRA, RayEngine
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings

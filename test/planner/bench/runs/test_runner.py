@@ -18,7 +18,7 @@ from planner.bench.runs.runner import BenchRollouts
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.training.improvement.journal import CURVE, JOURNAL, read_curve
 from planner.training.improvement.loop import Field, improve
-from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
+from planner.training.improvement.sampler import ALGORITHMS, ImprovementRecipe
 from planner.world.errors import FileError, PlannerError
 
 SMALL = ImprovementRecipe(iterations=2, samples=30, in_flight=4, first_rounds=2)

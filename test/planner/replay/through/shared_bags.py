@@ -16,7 +16,7 @@ from planner.models.teacher import ScriptedModel
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import Planner, Task
 from planner.planning.planner_model import Axes, Control, DialogueOptions
-from planner.replay.through.cli import run_through
+from planner.replay.replay_cli import run_through
 from planner.world.episode import Episode
 from planner.world.house import House
 

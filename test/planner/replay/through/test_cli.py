@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.replay.through.cli import output_folder, run_through
+from planner.replay.replay_cli import output_folder, run_through
 from planner.replay.through.request import plain
 from planner.world.errors import PlannerError
 

@@ -20,7 +20,7 @@ from planner.planning.learned.chooser import (
     write_planner,
 )
 from planner.planning.learned.network import reader_shapes
-from planner.training.improvement.learners import NetworkLearner
+from planner.training.improvement.loop import NetworkLearner
 from planner.training.improvement.sampler import Draw, FixedDraws
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import learnable_path, read_shard

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.training.improvement.recipe import ALGORITHMS, ImprovementRecipe
 from planner.training.improvement.sampler import (
+    ALGORITHMS,
     DAST_FREQUENCIES,
     DartMath,
     Dast,
@@ -20,6 +20,7 @@ from planner.training.improvement.sampler import (
     Ended,
     FailureRates,
     FixedDraws,
+    ImprovementRecipe,
     OnlineRft,
     SampledDraws,
     Sampler,

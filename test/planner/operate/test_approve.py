@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from planner.approve.cli import (
+from planner.operate.cli import (
     Answer,
     ApproveRequest,
     Place,
     Question,
-    add_arguments,
+    add_approve_arguments,
     parse_answer,
     read_request,
 )
@@ -27,7 +27,7 @@ SHOWN = Question(
 
 def request(*words: str) -> ApproveRequest:
     parser = argparse.ArgumentParser()
-    add_arguments(parser)
+    add_approve_arguments(parser)
     return read_request(parser.parse_args(list(words)), interactive=False)
 
 

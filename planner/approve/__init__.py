@@ -1,1 +1,0 @@
-"""Answering an agent's questions to its operator: `planner approve`."""

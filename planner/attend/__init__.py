@@ -1,1 +1,0 @@
-"""`planner attend`: sends heartbeats for agents whose goals a person or a script sends."""
