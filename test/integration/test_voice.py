@@ -6,14 +6,13 @@ The task planner is a stand-in that notes what it is told; sound comes from the 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 from bridge_harness import LATCHED, Client
+from chat_server import JSON, posted
 from node_processes import Node, ending, running
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import WorldInfo
@@ -67,26 +66,11 @@ def transcriptions(words: Sequence[str]) -> Iterator[str]:
     """A stand-in for a speech server that hears these, one after the other; yields its URL."""
     left = list(words)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers["Content-Length"]))
-            body = json.dumps({"text": left.pop(0)}).encode()
-            self.send_response(200)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+    def answer(path: str, kind: str, body: bytes) -> tuple[int, str, bytes]:
+        return 200, JSON, json.dumps({"text": left.pop(0)}).encode()
 
-        def log_message(self, *args: object) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-    finally:
-        server.shutdown()
-        server.server_close()
+    with posted(answer) as url:
+        yield url
 
 
 def speak(client: Client, sound: Any, pcm: bytes) -> None:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from bench_voice import Bench
+from chat_server import JSON, posted
 from safetensors.numpy import save_file
 
 from planner.voice import engines
@@ -109,32 +108,16 @@ def speech_server(status: int = 200, sound: bytes = b"") -> Iterator[tuple[str, 
     """A stand-in for a server with OpenAI's audio API; yields its URL and what it was asked."""
     asked: list[Any] = []
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            asked.append((self.path, self.headers["Content-Type"], body))
-            if self.path == "/v1/audio/speech":
-                reply, kind = sound, "audio/wav"
-            else:
-                reply, kind = json.dumps({"text": " Open the door. "}).encode(), "application/json"
-            if status != 200:
-                reply, kind = b'{"error": {"message": "no such model"}}', "application/json"
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
+    def answer(path: str, kind: str, body: bytes) -> tuple[int, str, bytes]:
+        asked.append((path, kind, body))
+        if status != 200:
+            return status, JSON, b'{"error": {"message": "no such model"}}'
+        if path == "/v1/audio/speech":
+            return status, "audio/wav", sound
+        return status, JSON, json.dumps({"text": " Open the door. "}).encode()
 
-        def log_message(self, *args: object) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}/v1", asked
-    finally:
-        server.shutdown()
-        server.server_close()
+    with posted(answer) as url:
+        yield url, asked
 
 
 def defaults(options: Any, url: str) -> VoiceRequest:
