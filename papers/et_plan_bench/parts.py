@@ -1,4 +1,4 @@
-"""ET-Plan-Bench's planner and suites."""
+"""ET-Plan-Bench's planner, what a ranker has to be, and suites."""
 
 from __future__ import annotations
 

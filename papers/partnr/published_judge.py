@@ -164,11 +164,11 @@ class PublishedJudge:
 
     def __init__(self, evaluation: Evaluation) -> None:
         if evaluation.always or evaluation.never:
-            raise PlannerError(f"{Mode.PARTNR_V0} has no constraints on every state")
+            raise PlannerError(f"{Mode.PUBLISHED} has no constraints on every state")
         if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
-            raise PlannerError(f"{Mode.PARTNR_V0} does not know whether something is open")
+            raise PlannerError(f"{Mode.PUBLISHED} does not know whether something is open")
         if any(is_about_person(p.predicate) for p in evaluation.propositions):
-            raise PlannerError(f"{Mode.PARTNR_V0} does not know persons")
+            raise PlannerError(f"{Mode.PUBLISHED} does not know persons")
         done = _unroll(evaluation)
         self._done = done
         self.propositions = tuple(done.propositions)

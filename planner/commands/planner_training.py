@@ -9,7 +9,7 @@ from pathlib import Path
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, naming
 from planner.bench.runs.rows import ROWS_NAME, Row
-from planner.bench.runs.run_cli import EPM, HELDOUT, Collected, Evaluated, chats_in
+from planner.bench.runs.run_cli import HELDOUT, NUMBERED, Collected, Evaluated, chats_in
 from planner.bench.runs.runner import BenchRollouts, SettingsOf
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.success_curves import draw_success_curves
@@ -21,7 +21,7 @@ from planner.training.chat_tuning import (
     DDAFT,
     HD,
     MODEL,
-    PARTNR,
+    SINGLE_CALLS,
     TARGETS,
     Chat,
     Trained,
@@ -113,7 +113,7 @@ def add_finetuned(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, required=True, help="folder of checkpoint and result; resumes there"
     )
-    add_tuning(parser, PARTNR)
+    add_tuning(parser, SINGLE_CALLS)
 
 
 def run_finetuned(args: argparse.Namespace) -> int:
@@ -325,7 +325,7 @@ def _causal_settings(args: argparse.Namespace, temperature: float) -> SettingsOf
         elif policy is not None:
             model = policy / MODEL
         return RunSettings(
-            planner=EPM,
+            planner=NUMBERED,
             model=f"local:{model}",
             model_options={
                 "temperature": temperature,

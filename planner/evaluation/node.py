@@ -58,7 +58,7 @@ ACKNOWLEDGE_TIMEOUT_S = 4.0
 # Period for logging a state that cannot be judged.
 LOG_PERIOD_S = 5.0
 NO_EPISODE = "the world runs no episode, so there is no task to judge"
-_SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PARTNR_V0}
+_SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PUBLISHED}
 
 
 class EvaluatorNode(ManagedNode):

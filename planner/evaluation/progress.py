@@ -31,12 +31,12 @@ _AS_UNDERSTOOD = ", as understood"
 class Mode(StrEnum):
     """The rules by which a result was computed; every result names them.
 
-    STRICT: as the paper defines them. PARTNR_V0: as the published code implements them, with its
+    STRICT: as the paper defines them. PUBLISHED: as the published code implements them, with its
     DEFECT-D1, DEFECT-D2 and DEFECT-D4, for comparison with published numbers.
     """
 
     STRICT = "strict"
-    PARTNR_V0 = "partnr_v0"
+    PUBLISHED = "partnr_v0"
 
 
 class Reason(StrEnum):

@@ -22,7 +22,7 @@ from planner.replay.storage import moment, printable
 from planner.world.errors import PlannerError
 from planner.world.process_resources import keep_freed_memory
 
-_MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
+_MODES = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED, "partnr_v0": Mode.PUBLISHED}
 _HEAD = ("episode", "verdict", "complete", "sim_steps", "mode", "variant", "live", "recording")
 
 

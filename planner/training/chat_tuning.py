@@ -225,7 +225,7 @@ MODEL = "model"
 TARGETS = ("q_proj", "v_proj")
 HD = TuningRecipe(rate=2.5e-4, alpha=128, rank=32, dropout=0.01, batch=10, epochs=30)
 # PARTNR-7.7; batch: of its four GPUs together. It gives no learning rate: ours.
-PARTNR = TuningRecipe(rate=1e-4, alpha=128, rank=132, dropout=0.01, batch=8, steps=40_000)
+SINGLE_CALLS = TuningRecipe(rate=1e-4, alpha=128, rank=132, dropout=0.01, batch=8, steps=40_000)
 DDAFT = TuningRecipe(rate=1e-5, alpha=64, rank=128, dropout=0.01, batch=8, epochs=25)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from planner.episodes.importing.simulator_words import VirtualHomeWords, WordKind
+from planner.episodes.importing.simulator_words import SimulatorWords, WordKind
 from planner.world.catalogue import FurnitureClass, ObjectClass, default_catalogue
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
@@ -171,8 +171,8 @@ def _room(facts: HouseFacts, item: ObjectPlacement) -> str | None:
 
 
 @lru_cache(maxsize=1)
-def _words() -> VirtualHomeWords:
-    return VirtualHomeWords(default_catalogue())
+def _words() -> SimulatorWords:
+    return SimulatorWords(default_catalogue())
 
 
 def _known(class_name: str, kind: WordKind) -> str:

@@ -37,8 +37,8 @@ from papers.et_plan_bench.published.judged import (
 from planner.episodes.importing.foreign import ForeignScene, ForeignThing, place_things
 from planner.episodes.importing.importer import Fault, Imported, Underived, UnplaceableError
 from planner.episodes.importing.simulator_words import (
-    VirtualHomeWord,
-    VirtualHomeWords,
+    SimulatorWord,
+    SimulatorWords,
     WordKind,
     room_hint,
     scene_seed,
@@ -86,7 +86,7 @@ class TaskNeeds:
 class NeedsReader:
     """Reads tasks; what only their criteria name is the same entity in all of an environment."""
 
-    def __init__(self, words: VirtualHomeWords) -> None:
+    def __init__(self, words: SimulatorWords) -> None:
         self._words = words
         self._room_ids: dict[tuple[int, str], int] = {}
         self._own_ids: dict[tuple[int, Ref, Ref], int] = {}
@@ -137,7 +137,7 @@ class NeedsReader:
         known = self._words.find(word)
         return known is not None and known.kind is WordKind.OBJECT
 
-    def _known(self, word: str) -> VirtualHomeWord:
+    def _known(self, word: str) -> SimulatorWord:
         known = self._words.find(word)
         if known is None:
             raise UnplaceableError(f"the catalogue has nothing like {word[:60]!r}")
@@ -211,7 +211,7 @@ class _Importer:
     def __init__(self, seed: int) -> None:
         self._seed = seed
         self._catalogue: Catalogue = default_catalogue()
-        self._words = VirtualHomeWords(self._catalogue)
+        self._words = SimulatorWords(self._catalogue)
         self._read: dict[str, int] = {}
         self._sha256: dict[str, str] = {}
         self._left_out: list[Fault] = []
@@ -326,7 +326,7 @@ class _Importer:
         return self._catalogue
 
     @property
-    def words(self) -> VirtualHomeWords:
+    def words(self) -> SimulatorWords:
         """Our meanings of VirtualHome's words."""
         return self._words
 

@@ -26,8 +26,8 @@ from planner.episodes.importing.importer import (
     UnplaceableError,
 )
 from planner.episodes.importing.simulator_words import (
-    VirtualHomeWord,
-    VirtualHomeWords,
+    SimulatorWord,
+    SimulatorWords,
     WordKind,
     scene_seed,
 )
@@ -59,9 +59,9 @@ class NodePlace:
 class GraphLayout:
     """A graph's entities by their kind in our houses."""
 
-    def __init__(self, graph: Graph, words: VirtualHomeWords) -> None:
+    def __init__(self, graph: Graph, words: SimulatorWords) -> None:
         self.nodes = {node.id: node for node in graph.nodes}
-        self.known: dict[int, VirtualHomeWord] = {}
+        self.known: dict[int, SimulatorWord] = {}
         self.strange: list[str] = []
         for node in graph.nodes:
             found = words.find(node.class_name)
@@ -146,7 +146,7 @@ def import_graphs(paths: Sequence[Path], seed: int) -> Imported:
         FileError: if two files share a name; a bad graph is a `Fault`.
     """
     catalogue = default_catalogue()
-    words = VirtualHomeWords(catalogue)
+    words = SimulatorWords(catalogue)
     read: dict[str, int] = {}
     episodes: list[Episode] = []
     houses: dict[str, House] = {}
@@ -197,7 +197,7 @@ class _GraphEpisode:
         document: GraphFile,
         seed: int,
         catalogue: Catalogue,
-        words: VirtualHomeWords,
+        words: SimulatorWords,
     ) -> None:
         self._file = file
         self._document = document

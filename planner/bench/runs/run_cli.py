@@ -1,4 +1,4 @@
-"""`planner bench SUITE`: runs or resumes a suite and prints the results."""
+"""`planner bench SUITE`: runs or resumes a suite; and what can be learned from solved episodes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from planner.world.topics import one_line
 # The shipped suite for evaluation.
 HELDOUT = "heldout"
 # The planner whose dialogues have EPM's format.
-EPM = "react"
+NUMBERED = "react"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,10 +81,10 @@ def chats_in(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[
         FileError: for a file of the run that cannot be read.
     """
     for row in judged_rows(run, evaluated, collected):
-        if row.planner != EPM:
+        if row.planner != NUMBERED:
             raise PlannerError(
                 f"{run}: the dialogues of its planner {row.planner} are not EPM's; those of "
-                f"{EPM} are"
+                f"{NUMBERED} are"
             )
         if row.verdict is None or not row.verdict.success:
             collected.skip("not solved")
@@ -143,7 +143,7 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_MODES = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0}
+_MODES = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED}
 
 
 def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes") -> None:

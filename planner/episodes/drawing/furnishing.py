@@ -30,7 +30,7 @@ from planner.episodes.drawing.shapes import (
     text_width,
     wrapped,
 )
-from planner.episodes.importing.simulator_words import VirtualHomeWords
+from planner.episodes.importing.simulator_words import SimulatorWords
 from planner.evaluation.task import Evaluation, asked_word
 from planner.world.catalogue import default_catalogue
 from planner.world.state import EntityState
@@ -149,8 +149,8 @@ def _parsed(class_name: str) -> tuple[tuple[str, tuple[float, ...]], ...]:
 
 
 @lru_cache(maxsize=1)
-def _words() -> VirtualHomeWords:
-    return VirtualHomeWords(default_catalogue())
+def _words() -> SimulatorWords:
+    return SimulatorWords(default_catalogue())
 
 
 def _stroke(word: str, numbers: tuple[float, ...], ink: Colour) -> Shape:

@@ -30,7 +30,7 @@ class WordKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class VirtualHomeWord:
+class SimulatorWord:
     """Our meaning of a word of VirtualHome; `nearest` if it is not exactly the same."""
 
     kind: WordKind
@@ -110,27 +110,27 @@ _NEAREST = {
 _BIND = re.compile(r"[\s_-]+")
 
 
-class VirtualHomeWords:
+class SimulatorWords:
     """The lookup; builds its index once."""
 
     def __init__(self, catalogue: Catalogue) -> None:
-        self._known: dict[str, VirtualHomeWord] = {}
+        self._known: dict[str, SimulatorWord] = {}
         self._add(WordKind.OBJECT, catalogue.objects.values())
         self._add(WordKind.FURNITURE, catalogue.furniture.values())
         self._add(WordKind.ROOM, catalogue.rooms.values())
         by_name = {word.class_name: word.kind for word in self._known.values()}
         for table, nearest in ((_SAME, False), (_NEAREST, True)):
             for word, class_name in table.items():
-                self._known[word] = VirtualHomeWord(by_name[class_name], class_name, nearest)
+                self._known[word] = SimulatorWord(by_name[class_name], class_name, nearest)
 
     def _add(
         self, kind: WordKind, classes: Iterable[ObjectClass | FurnitureClass | RoomClass]
     ) -> None:
         for item in classes:
             for word in (item.name, *item.aliases):
-                self._known[_BIND.sub("", word.lower())] = VirtualHomeWord(kind, item.name)
+                self._known[_BIND.sub("", word.lower())] = SimulatorWord(kind, item.name)
 
-    def find(self, word: str) -> VirtualHomeWord | None:
+    def find(self, word: str) -> SimulatorWord | None:
         """What a word names; None if our catalogue has nothing like it."""
         return self._known.get(_BIND.sub("", word.lower()))
 

@@ -26,7 +26,7 @@ from planner.world.errors import FileError, PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
 NO_UPDATER = "none"
-_SCORING = {"strict": Mode.STRICT, "compat": Mode.PARTNR_V0, "partnr_v0": Mode.PARTNR_V0}
+_SCORING = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED, "partnr_v0": Mode.PUBLISHED}
 _T = TypeVar("_T")
 
 

@@ -202,7 +202,7 @@ def test_tables_say_how_many_tasks_and_seeds() -> None:
 
 def test_runs_by_other_rules_are_not_compared() -> None:
     first = _run([made_row("one")])
-    second = _run([made_row("one", mode=Mode.PARTNR_V0)])
+    second = _run([made_row("one", mode=Mode.PUBLISHED)])
     with pytest.raises(PlannerError, match="judged by different rules"):
         pair(first, second)
 

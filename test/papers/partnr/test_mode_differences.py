@@ -135,7 +135,7 @@ def rows():
         for how in hows:
             hand = Hand(path)
             hand.show(how)
-            strict, published = verdict(hand, Mode.STRICT), verdict(hand, Mode.PARTNR_V0)
+            strict, published = verdict(hand, Mode.STRICT), verdict(hand, Mode.PUBLISHED)
             yield path.stem, how, strict, published
 
 

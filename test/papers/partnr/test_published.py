@@ -49,8 +49,8 @@ def test_d1_names_that_share_a_letter_are_the_same(make_lab, rollout) -> None:
             run.then(lab.on(candles[i], f"table_{number}"))
         verdicts[mode] = run.end()
     assert verdicts[Mode.STRICT].success
-    assert verdicts[Mode.PARTNR_V0].percent_complete == pytest.approx(1 / 3)
-    assert verdicts[Mode.PARTNR_V0].mode == "partnr_v0"
+    assert verdicts[Mode.PUBLISHED].percent_complete == pytest.approx(1 / 3)
+    assert verdicts[Mode.PUBLISHED].mode == "partnr_v0"
 
 
 def test_d2_the_gate_of_a_copy_is_put_on_another_proposition(make_lab, rollout) -> None:
@@ -71,7 +71,7 @@ def test_d2_the_gate_of_a_copy_is_put_on_another_proposition(make_lab, rollout) 
         run.then(lab.on("cup_0", "table_0"), lab.on("book_0", "table_1"))
         counts[mode] = [p.satisfied for p in run.end().propositions]
     assert counts[Mode.STRICT] == [False, True, False]
-    assert counts[Mode.PARTNR_V0] == [False, False, False, True]
+    assert counts[Mode.PUBLISHED] == [False, False, False, True]
 
 
 def test_d4_pairs_are_counted(make_lab, rollout) -> None:
@@ -82,7 +82,7 @@ def test_d4_pairs_are_counted(make_lab, rollout) -> None:
         lab = make_lab(["apple_0", "apple_1", "book_0", "book_1"])
         lab.at("apple_0", 1, 5).at("book_0", 1.2, 5).at("book_1", 0.8, 5)
         success[mode] = rollout(lab, document, mode).end().success
-    assert success == {Mode.STRICT: False, Mode.PARTNR_V0: True}
+    assert success == {Mode.STRICT: False, Mode.PUBLISHED: True}
 
 
 def test_d10_where_too_few_are_there_the_last_pair_decides(make_lab, rollout) -> None:
@@ -98,8 +98,8 @@ def test_d10_where_too_few_are_there_the_last_pair_decides(make_lab, rollout) ->
         (Mode.STRICT, "cup_0"): 0.0,
         (Mode.STRICT, "cup_1"): 0.0,
         # The copy with number 1 counts in both, the proposition itself only with the last cup.
-        (Mode.PARTNR_V0, "cup_0"): 0.5,
-        (Mode.PARTNR_V0, "cup_1"): 1.0,
+        (Mode.PUBLISHED, "cup_0"): 0.5,
+        (Mode.PUBLISHED, "cup_1"): 1.0,
     }
 
 
@@ -122,7 +122,7 @@ def test_d11_a_cluster_is_one_group(make_lab, rollout, lists, places, strict, co
         for name, x in places.items():
             lab.at(name, x, 5)
         success[mode] = rollout(lab, document, mode).end().success
-    assert success == {Mode.STRICT: strict, Mode.PARTNR_V0: compat}
+    assert success == {Mode.STRICT: strict, Mode.PUBLISHED: compat}
 
 
 def test_d12_a_tie_on_a_cluster_is_an_error_once_two_are_satisfied(make_lab, rollout) -> None:
@@ -136,7 +136,7 @@ def test_d12_a_tie_on_a_cluster_is_an_error_once_two_are_satisfied(make_lab, rol
         {"type": "SameArgConstraint", **tie},
     )
     lab = make_lab(["a", "b"])
-    run = rollout(lab, document, Mode.PARTNR_V0)
+    run = rollout(lab, document, Mode.PUBLISHED)
     run.then(lab.on("a", "table_0"))
     assert run.end().percent_complete == 0.5
     lab.on("b", "table_0", dx=0.3)
@@ -156,7 +156,7 @@ def test_several_orders_are_judged_each_by_itself(make_lab, rollout) -> None:
         *({"type": "TemporalConstraint", "edges": e} for e in edges),
     )
     lab = make_lab(["a", "b", "c"])
-    run = rollout(lab, document, Mode.PARTNR_V0)
+    run = rollout(lab, document, Mode.PUBLISHED)
     run.then(lab.on("b", "table_0"))
     run.then(lab.on("c", "table_0", dx=0.3))
     # In one order 2 would come too early as well, because 0 never came.
@@ -170,7 +170,7 @@ def test_it_does_not_know_whether_something_is_open(make_lab, rollout, pieces) -
         rollout(
             lab,
             task([{"function_name": "is_open", "args": {"objects": [chest]}}]),
-            Mode.PARTNR_V0,
+            Mode.PUBLISHED,
         )
 
 
@@ -179,4 +179,4 @@ def test_it_has_no_constraints_on_every_state(make_lab, rollout, kind: str) -> N
     throughout = {"type": kind, "proposition_indices": [0]}
     goal = task([on_top(["cup_0"], ["table_0"])], [], throughout)
     with pytest.raises(PlannerError, match="no constraints on every state"):
-        rollout(make_lab(["cup_0"]), goal, Mode.PARTNR_V0)
+        rollout(make_lab(["cup_0"]), goal, Mode.PUBLISHED)

@@ -31,7 +31,7 @@ def looked_at_in_passing(evaluation, house, states):
     """The same of the states by an evaluator, which only looks at what changed."""
     evaluator = None
     try:
-        evaluator = Evaluator(evaluation, house, states[0], Mode.PARTNR_V0)
+        evaluator = Evaluator(evaluation, house, states[0], Mode.PUBLISHED)
         yield [q.satisfied for q in evaluator.progress.propositions]
         for state in states[1:]:
             now = evaluator.update(state)

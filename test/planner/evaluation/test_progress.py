@@ -157,7 +157,7 @@ def test_latches_come_back_for_the_same_task_and_no_earlier_a_step(tmp_path) -> 
     for step in (7, 8):
         assert file.read(Mode.STRICT, step, GOAL) == latched()
     assert file.read(Mode.STRICT, 6, GOAL) is None, "of an earlier run"
-    assert file.read(Mode.PARTNR_V0, 9, GOAL) is None
+    assert file.read(Mode.PUBLISHED, 9, GOAL) is None
     assert file.read(Mode.STRICT, 9, {"propositions": ["b"]}) is None
     file.write(latched(8))
     assert file.read(Mode.STRICT, 9, GOAL) == latched(8)

@@ -21,7 +21,7 @@ from planner.models.caller import ModelCall
 from planner.models.chat import Message, Request, Speaker
 from planner.models.recorded import DialogueWriter, HeadLine, read_dialogue
 from planner.training.chat_tuning import (
-    PARTNR,
+    SINGLE_CALLS,
     Chat,
     ChatTurn,
     chats_of,
@@ -88,15 +88,15 @@ def test_tables_6_and_8_are_the_defaults() -> None:
 
 def test_partnrs_recipe_has_its_rank_alpha_and_steps() -> None:
     """PARTNR-7.7, whatever the number of samples; checkpoints of others stay as they were."""
-    assert (PARTNR.rank, PARTNR.alpha, PARTNR.dropout) == (132, 128, 0.01)
-    assert [step_count(samples, PARTNR) for samples in (1, 10, 10**6)] == [40_000] * 3
-    assert kept(PARTNR)["steps"] == 40_000
+    assert (SINGLE_CALLS.rank, SINGLE_CALLS.alpha, SINGLE_CALLS.dropout) == (132, 128, 0.01)
+    assert [step_count(samples, SINGLE_CALLS) for samples in (1, 10, 10**6)] == [40_000] * 3
+    assert kept(SINGLE_CALLS)["steps"] == 40_000
     assert "steps" not in kept(TINY)
     assert step_count(10, TINY) == 150
     parser = argparse.ArgumentParser()
     add_finetuned(parser)
     words = ["samples.jsonl", "--model", "m", "--out", "o"]
-    assert tuning_of(parser.parse_args(words)) == PARTNR
+    assert tuning_of(parser.parse_args(words)) == SINGLE_CALLS
     fewer = tuning_of(parser.parse_args([*words, "--tuning-steps", "3"]))
     assert (fewer.steps, fewer.rank) == (3, 132)
     with pytest.raises(PlannerError, match="--tuning-steps is -1, below 0"):

@@ -34,7 +34,7 @@ def test_the_parts_are_read() -> None:
     assert (planner.choice.name, planner.seed) == ("react", 7)
     assert planner.choice.axes.control is Control.CENTRALIZED
     assert read_request(["evaluator"])[0] == EvaluatorRequest()
-    assert read_request(["evaluator", "scoring:=compat"])[0] == EvaluatorRequest(Mode.PARTNR_V0)
+    assert read_request(["evaluator", "scoring:=compat"])[0] == EvaluatorRequest(Mode.PUBLISHED)
 
 
 @pytest.mark.parametrize(
