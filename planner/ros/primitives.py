@@ -383,7 +383,7 @@ class PrimitiveClient:
             if wall_s < task.again_s:
                 return
             self._send(task)
-            if not task.sent and wall_s - task.began_s > WAIT_FOR_BRIDGE_S:
+            if wall_s - task.began_s > WAIT_FOR_BRIDGE_S and not task.sent:
                 task.result = _fault(f"no bridge answers for {self._agent}")
             return
         if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_TIMEOUT_S:
