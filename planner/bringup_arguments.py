@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, TypeVar
 
+from planner.command_line import MODEL_DEADLINE
 from planner.environment import checked_params_file, full_namespace
 from planner.memory.part import UPDATERS
 from planner.models.chat import MODELS
@@ -16,6 +19,7 @@ from planner.planning.part import PLANNERS
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.voice.part import EARS, MOUTHS
 from planner.world.errors import PlannerError, did_you_mean
+from planner.world.topics import UNRECORDED
 from sim_bridge.backend import BACKENDS, check_sensors
 
 MAX_AGENTS = 6
@@ -30,6 +34,12 @@ class ArgumentError(PlannerError):
         super().__init__(f"argument {name}: {reason}")
 
 
+# The argument's name and its text, to its value.
+Reader = Callable[[str, str], Any]
+T = TypeVar("T")
+_DECLARED = "argument"
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     """One argument, as `ros2 launch` and `planner up` show and check it.
@@ -39,12 +49,41 @@ class Argument:
         default: text of the default value.
         description: one line for the help.
         choices: the values allowed; empty = any.
+        read: makes a value of a text; None for an option of a part, which reads it.
     """
 
     name: str
     default: str
     description: str
     choices: tuple[str, ...] = ()
+    read: Reader | None = None
+
+
+def _argument(
+    default: T,
+    description: str,
+    choices: tuple[str, ...] = (),
+    *,
+    text: str | None = None,
+    read: Reader | None = None,
+) -> T:
+    """A field of `Arguments` that a user sets: the only place that says what it is.
+
+    `text`: how the default is typed, if not as Python prints it.
+    """
+    shown = str(default) if text is None else text
+    if isinstance(default, bool):
+        shown, choices, read = shown.lower(), ("true", "false"), lambda _, value: value == "true"
+    declared = Argument("", shown, description, choices, read or (lambda _, value: value))
+    return field(default=default, metadata={_DECLARED: declared})
+
+
+def _number(option: Option) -> float:
+    """A field that is a setting of others too."""
+    least, most = option.min_value or 0.0, option.max_value or math.inf
+    text = f"{option.default:g}"
+    about = f"{option.help}, {least:g} to {most:g}"
+    return _argument(float(option.default), about, text=text, read=_between(least, most))
 
 
 def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
@@ -52,214 +91,214 @@ def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
         yield Argument(option.name, str(option.default), option.help, option.choices)
 
 
-# As in planner.recorder.node: pictures that are rendered only for subscribers, and voices.
-UNRECORDED = r".*/body/(image|camera_info)|.*/voice/(audio|sound)"
+def _between(minimum: float, maximum: float) -> Reader:
+    def read(name: str, text: str) -> float:
+        try:
+            number = float(text)
+        except ValueError:
+            raise ArgumentError(name, f"{text!r} is not a number") from None
+        if not minimum <= number <= maximum:
+            raise ArgumentError(name, f"{text} is not between {minimum:g} and {maximum:g}")
+        return number
+
+    return read
+
+
+def _up_to(maximum: int) -> Reader:
+    def read(name: str, text: str) -> int:
+        # Digits only: int() would also take "1_0", " 1" and Arabic-Indic digits.
+        if not (text.isascii() and text.isdigit()):
+            raise ArgumentError(name, f"{text!r} is not a whole number of 0 or greater")
+        if int(text) > maximum:
+            raise ArgumentError(name, f"{text} is greater than {maximum}")
+        return int(text)
+
+    return read
+
+
+def _auto_or(reader: Reader) -> Reader:
+    """`auto` is None."""
+    return lambda name, text: None if text == "auto" else reader(name, text)
+
+
+def _by(check: Callable[[str], str]) -> Reader:
+    def read(name: str, text: str) -> str:
+        try:
+            return check(text)
+        except PlannerError as error:
+            raise ArgumentError(name, str(error)) from None
+
+    return read
+
+
+def _expression(name: str, text: str) -> str:
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise ArgumentError(name, f"{text!r} is not a regular expression: {error}") from None
+    return text
+
+
+def _names(_name: str, text: str) -> tuple[str, ...]:
+    return tuple(filter(None, (each.strip() for each in text.split(","))))
+
+
 RECORD_LIMITS = ("record_max_bag_mb", "record_max_bag_s", "record_max_total_mb")
-ARGUMENTS: tuple[Argument, ...] = (
-    Argument("backend", "embedded", "the world behind the bridge", BACKENDS.names()),
-    Argument(
-        "planner",
-        "none",
-        f"planner to use; {PLANNER_OF_WORDS} if an instruction is given",
-        ("none", "tour", *PLANNERS.names()),
-    ),
-    Argument(
-        "model",
-        "",
-        "language model of the planner: a server's name for it, or PART:SOURCE such as "
-        f"local:FOLDER; parts: {', '.join(MODELS.names())}",
-    ),
-    Argument("model_url", "", "address of the model's OpenAI-compatible server, .../v1"),
-    Argument("model_deadline", "60", "seconds for one reply of it, 0.1 to 3600"),
-    Argument("find_model", "", "language model that answers the Find tools; empty = by rule"),
-    Argument("find_model_url", "", "address of its OpenAI-compatible server, .../v1"),
-    Argument("explore_encoder", "", "SigLIP or CLIP class folder, for ExploreByView"),
-    Argument(
-        "control",
-        "decentralized",
-        "for a planner with a model: a dialogue for each agent, or one for all",
-        ("single", "centralized", "decentralized"),
-    ),
-    Argument(
-        "memory",
-        "auto",
-        "how the memory reads pictures; auto = privileged for a planner that needs a memory",
-        ("auto", "none", *UPDATERS.names()),
-    ),
-    Argument("memory_model", "", "the memory's model: a folder, or a server's name for it"),
-    Argument("memory_url", "", "address of a server that takes pictures, for memory:=vlm, .../v1"),
-    Argument("memory_second", "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"),
-    *_arguments(SKILL_KIND_OPTIONS),
-    Argument(
-        "map",
-        "given",
-        "given = the robots know the layout's floor; built = they explore it by depth images first",
-        ("given", "built"),
-    ),
-    Argument(
-        "house",
-        "",
-        "name or file of the house, or for backend:=graph of a scene graph; empty = the "
-        "episode's, or the backend's own",
-    ),
-    Argument("episode", "", "name or file of the episode; empty = only the house"),
-    Argument("seed", "0", "random seed; 0 = the episode's"),
-    Argument("agents", "0", f"number of agents, 1 to {MAX_AGENTS}; 0 = as the episode says"),
-    Argument(
-        "backend_config", "", "file with the settings of the backend; empty = the shipped one"
-    ),
-    Argument(
-        "safety_config", "", "file with the parameters of the safety rules; empty = the shipped one"
-    ),
-    Argument("sensors", "", "how sensors err: name or file"),
-    Argument("cameras", "hand,body", "cameras to publish, separated by commas"),
-    Argument("camera_hz", "10.0", "pictures of each camera per simulated second, 0.1 to 30"),
-    Argument("record", "", "folder for the recording; empty = no recording"),
-    Argument(
-        "record_images",
-        "compressed",
-        "pictures in the bag: JPEG or PNG, depth in millimetres; as published; none",
-        ("compressed", "raw", "none"),
-    ),
-    Argument(
-        "record_image_hz",
-        "auto",
-        "pictures of each camera to record per simulated second; 0 = all, auto = up to 3, if the "
-        "view has changed",
-    ),
-    Argument("record_exclude", UNRECORDED, "topics not to record, a regular expression"),
-    Argument(
-        "record_full",
-        "false",
-        "record every topic and every picture as published, at full size",
-        ("true", "false"),
-    ),
-    Argument(
-        "record_max_bag_mb", "1000", "MB after which the bag goes on in its next file; 0 = any"
-    ),
-    Argument("record_max_bag_s", "600", "wall seconds after which it does so, too; 0 = never"),
-    Argument(
-        "record_max_total_mb",
-        "20000",
-        "MB above which the bag's oldest files but the first are deleted; 0 = any",
-    ),
-    Argument(
-        "narrate",
-        "false",
-        "send the instruction, print the story, end with the verdict",
-        ("true", "false"),
-    ),
-    Argument("instruction", "", "the narrator's instruction; empty = the episode's"),
-    Argument(
-        "answers", "", "the narrator's answers to the planner's questions, in turn, separated by ;"
-    ),
-    Argument(
-        "console", "false", "serve a page to see and steer the robots (console)", ("true", "false")
-    ),
-    Argument("console_port", "8642", "port of that page, on this machine; 0 = any free one"),
-    Argument("console_prices", "", "file of what models cost, for that page; empty = none"),
-    Argument(
-        "voice", "false", "start an ear and a mouth, to talk with the robots", ("true", "false")
-    ),
-    Argument("ear", "pocketsphinx", "what reads what you say", EARS.names()),
-    Argument("mouth", "espeak", "what says what the robots say", MOUTHS.names()),
-    Argument("voice_url", "", "address of a speech server for ear or mouth, .../v1"),
-    Argument(
-        "voice_listen",
-        "push",
-        "push = the ear takes words while the button is held; always = whenever somebody speaks",
-        ("push", "always"),
-    ),
-    Argument(
-        "voice_confirm",
-        "auto",
-        "whether a task that was heard waits for a yes; auto = if the ear mishears often",
-        ("auto", "always", "never"),
-    ),
-    Argument("voice_device", "", "sound card of both, or default; empty = topics carry the sound"),
-    Argument("paced", "true", "whether simulated time follows the wall clock", ("true", "false")),
-    Argument("pace", "1.0", "for paced time: simulated seconds per second, 0.1 to 10"),
-    Argument("nodes", "", "nodes that this machine starts, separated by commas; empty = all"),
-    Argument("params_file", "", "ROS parameter file for every node; overrides the arguments"),
-    Argument("namespace", "", "ROS namespace of the whole stack; empty = none"),
-    Argument(
-        "log_level",
-        "info",
-        "minimum severity of the nodes' logs",
-        ("debug", "info", "warn", "error", "fatal"),
-    ),
-    Argument(
-        "use_sim_time",
-        "auto",
-        "whether nodes above the bridge follow /clock; auto = if a simulator paces it",
-        ("auto", "true", "false"),
-    ),
-)
 
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """Checked arguments of a bring-up; each field is explained in `ARGUMENTS`."""
+    """Checked arguments of a bring-up."""
 
-    backend: str = "embedded"
-    planner: str = "none"
-    model: str = ""
-    model_url: str = ""
-    model_deadline: float = 60.0
-    find_model: str = ""
-    find_model_url: str = ""
-    explore_encoder: str = ""
-    control: str = "decentralized"
-    memory: str = "auto"
-    memory_model: str = ""
-    memory_url: str = ""
-    memory_second: str = ""
-    map: str = "given"
-    house: str = ""
-    episode: str = ""
-    seed: int = 0
-    agents: int = 0
-    backend_config: str = ""
-    safety_config: str = ""
-    sensors: str = ""
-    cameras: str = "hand,body"
-    camera_hz: float = 10.0
-    record: str = ""
-    record_images: str = "compressed"
-    record_image_hz: float | None = None
-    record_exclude: str = UNRECORDED
-    record_full: bool = False
-    record_max_bag_mb: int = 1000
-    record_max_bag_s: int = 600
-    record_max_total_mb: int = 20_000
-    narrate: bool = False
-    instruction: str = ""
-    answers: str = ""
-    console: bool = False
-    console_port: int = 8642
-    console_prices: str = ""
-    voice: bool = False
-    ear: str = "pocketsphinx"
-    mouth: str = "espeak"
-    voice_url: str = ""
-    voice_listen: str = "push"
-    voice_confirm: str = "auto"
-    voice_device: str = ""
-    paced: bool = True
-    pace: float = 1.0
-    nodes: tuple[str, ...] = ()
-    params_file: str = ""
-    namespace: str = "/"
-    log_level: str = "info"
-    use_sim_time: bool | None = None
+    backend: str = _argument("embedded", "the world behind the bridge", BACKENDS.names())
+    planner: str = _argument(
+        "none",
+        f"planner to use; {PLANNER_OF_WORDS} if an instruction is given",
+        ("none", "tour", *PLANNERS.names()),
+    )
+    model: str = _argument(
+        "",
+        "language model of the planner: a server's name for it, or PART:SOURCE such as "
+        f"local:FOLDER; parts: {', '.join(MODELS.names())}",
+    )
+    model_url: str = _argument("", "address of the model's OpenAI-compatible server, .../v1")
+    model_deadline: float = _number(MODEL_DEADLINE)
+    find_model: str = _argument("", "language model that answers the Find tools; empty = by rule")
+    find_model_url: str = _argument("", "address of its OpenAI-compatible server, .../v1")
+    explore_encoder: str = _argument("", "SigLIP or CLIP class folder, for ExploreByView")
+    control: str = _argument(
+        "decentralized",
+        "for a planner with a model: a dialogue for each agent, or one for all",
+        ("single", "centralized", "decentralized"),
+    )
+    memory: str = _argument(
+        "auto",
+        "how the memory reads pictures; auto = privileged for a planner that needs a memory",
+        ("auto", "none", *UPDATERS.names()),
+    )
+    memory_model: str = _argument("", "the memory's model: a folder, or a server's name for it")
+    memory_url: str = _argument(
+        "", "address of a server that takes pictures, for memory:=vlm, .../v1"
+    )
+    memory_second: str = _argument(
+        "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"
+    )
+    # Of the skill executor: `SKILL_KIND_OPTIONS` that differ from the defaults.
+    skill_options: Mapping[str, OptionValue] = field(default_factory=dict)
+    map: str = _argument(
+        "given",
+        "given = the robots know the layout's floor; built = they explore it by depth images first",
+        ("given", "built"),
+    )
+    house: str = _argument(
+        "",
+        "name or file of the house, or for backend:=graph of a scene graph; empty = the "
+        "episode's, or the backend's own",
+    )
+    episode: str = _argument("", "name or file of the episode; empty = only the house")
+    seed: int = _argument(0, "random seed; 0 = the episode's", read=_up_to(2**63 - 1))
+    agents: int = _argument(
+        0, f"number of agents, 1 to {MAX_AGENTS}; 0 = as the episode says", read=_up_to(MAX_AGENTS)
+    )
+    backend_config: str = _argument(
+        "", "file with the settings of the backend; empty = the shipped one"
+    )
+    safety_config: str = _argument(
+        "", "file with the parameters of the safety rules; empty = the shipped one"
+    )
+    sensors: str = _argument("", "how sensors err: name or file")
+    cameras: str = _argument("hand,body", "cameras to publish, separated by commas")
+    camera_hz: float = _argument(
+        10.0, "pictures of each camera per simulated second, 0.1 to 30", read=_between(0.1, 30.0)
+    )
+    record: str = _argument("", "folder for the recording; empty = no recording")
+    record_images: str = _argument(
+        "compressed",
+        "pictures in the bag: JPEG or PNG, depth in millimetres; as published; none",
+        ("compressed", "raw", "none"),
+    )
+    record_image_hz: float | None = _argument(
+        None,
+        "pictures of each camera to record per simulated second; 0 = all, auto = up to 3, if the "
+        "view has changed",
+        text="auto",
+        read=_auto_or(_between(0.0, 100.0)),
+    )
+    record_exclude: str = _argument(
+        UNRECORDED, "topics not to record, a regular expression", read=_expression
+    )
+    record_full: bool = _argument(
+        False, "record every topic and every picture as published, at full size"
+    )
+    record_max_bag_mb: int = _argument(
+        1000, "MB after which the bag goes on in its next file; 0 = any", read=_up_to(10**9)
+    )
+    record_max_bag_s: int = _argument(
+        600, "wall seconds after which it does so, too; 0 = never", read=_up_to(10**9)
+    )
+    record_max_total_mb: int = _argument(
+        20_000,
+        "MB above which the bag's oldest files but the first are deleted; 0 = any",
+        read=_up_to(10**9),
+    )
+    narrate: bool = _argument(False, "send the instruction, print the story, end with the verdict")
+    instruction: str = _argument("", "the narrator's instruction; empty = the episode's")
+    answers: str = _argument(
+        "", "the narrator's answers to the planner's questions, in turn, separated by ;"
+    )
+    console: bool = _argument(False, "serve a page to see and steer the robots (console)")
+    console_port: int = _argument(
+        8642, "port of that page, on this machine; 0 = any free one", read=_up_to(65535)
+    )
+    console_prices: str = _argument("", "file of what models cost, for that page; empty = none")
+    voice: bool = _argument(False, "start an ear and a mouth, to talk with the robots")
+    ear: str = _argument("pocketsphinx", "what reads what you say", EARS.names())
+    mouth: str = _argument("espeak", "what says what the robots say", MOUTHS.names())
+    voice_url: str = _argument("", "address of a speech server for ear or mouth, .../v1")
+    voice_listen: str = _argument(
+        "push",
+        "push = the ear takes words while the button is held; always = whenever somebody speaks",
+        ("push", "always"),
+    )
+    voice_confirm: str = _argument(
+        "auto",
+        "whether a task that was heard waits for a yes; auto = if the ear mishears often",
+        ("auto", "always", "never"),
+    )
+    voice_device: str = _argument(
+        "", "sound card of both, or default; empty = topics carry the sound"
+    )
+    paced: bool = _argument(True, "whether simulated time follows the wall clock")
+    pace: float = _argument(
+        1.0, "for paced time: simulated seconds per second, 0.1 to 10", read=_between(0.1, 10.0)
+    )
+    nodes: tuple[str, ...] = _argument(
+        (), "nodes that this machine starts, separated by commas; empty = all", text="", read=_names
+    )
+    params_file: str = _argument(
+        "",
+        "ROS parameter file for every node; overrides the arguments",
+        read=_by(checked_params_file),
+    )
+    namespace: str = _argument(
+        "/", "ROS namespace of the whole stack; empty = none", text="", read=_by(full_namespace)
+    )
+    log_level: str = _argument(
+        "info", "minimum severity of the nodes' logs", ("debug", "info", "warn", "error", "fatal")
+    )
+    use_sim_time: bool | None = _argument(
+        None,
+        "whether nodes above the bridge follow /clock; auto = if a simulator paces it",
+        ("auto", "true", "false"),
+        text="auto",
+        read=_auto_or(lambda _, value: value == "true"),
+    )
     # Of the planner, its model and the memory updater, by name (`option_arguments`).
     planner_options: Mapping[str, OptionValue] = field(default_factory=dict)
     model_options: Mapping[str, OptionValue] = field(default_factory=dict)
     memory_options: Mapping[str, OptionValue] = field(default_factory=dict)
     ear_options: Mapping[str, OptionValue] = field(default_factory=dict)
     mouth_options: Mapping[str, OptionValue] = field(default_factory=dict)
-    # Of the skill executor: `SKILL_KIND_OPTIONS` that differ from the defaults.
-    skill_options: Mapping[str, OptionValue] = field(default_factory=dict)
 
     @staticmethod
     def from_text(given: Mapping[str, str]) -> Arguments:
@@ -294,6 +333,7 @@ class Arguments:
         _check_map(text)
         _check_sensors(text)
         _check_voice(text)
+        _check_time(text)
         if text["narrate"] == "true" and not (text["episode"] or text["instruction"]):
             raise ArgumentError("narrate", "needs an episode, or an instruction")
         if text["instruction"] and text["narrate"] != "true":
@@ -301,70 +341,26 @@ class Arguments:
                 "instruction", "narrate:=true gives it; running nodes get one by planner instruct"
             )
         return Arguments(
-            backend=text["backend"],
-            backend_config=text["backend_config"],
-            safety_config=text["safety_config"],
-            planner=text["planner"],
-            model=text["model"],
-            model_url=text["model_url"],
-            model_deadline=_number(
-                "model_deadline", text["model_deadline"], minimum=0.1, maximum=3600.0
-            ),
-            find_model=text["find_model"],
-            find_model_url=text["find_model_url"],
-            explore_encoder=text["explore_encoder"],
-            control=text["control"],
+            **{each.name: each.read(each.name, text[each.name]) for each in ARGUMENTS if each.read},
             planner_options=_read(of_planner, given),
             model_options=_read(of_model, given),
-            memory=text["memory"],
-            memory_model=text["memory_model"],
-            memory_url=text["memory_url"],
-            memory_second=text["memory_second"],
             memory_options=_read(of_memory, given),
-            skill_options=_skill_options(text),
-            map=text["map"],
-            house=text["house"],
-            episode=text["episode"],
-            seed=_whole("seed", text["seed"], maximum=2**63 - 1),
-            agents=_whole("agents", text["agents"], maximum=MAX_AGENTS),
-            sensors=text["sensors"],
-            cameras=text["cameras"],
-            camera_hz=_number("camera_hz", text["camera_hz"], minimum=0.1, maximum=30.0),
-            record=text["record"],
-            record_images=text["record_images"],
-            record_image_hz=(
-                None
-                if text["record_image_hz"] == "auto"
-                else _number("record_image_hz", text["record_image_hz"], minimum=0.0, maximum=100.0)
-            ),
-            record_exclude=_expression("record_exclude", text["record_exclude"]),
-            record_full=text["record_full"] == "true",
-            record_max_bag_mb=_limit("record_max_bag_mb", text),
-            record_max_bag_s=_limit("record_max_bag_s", text),
-            record_max_total_mb=_limit("record_max_total_mb", text),
-            narrate=text["narrate"] == "true",
-            instruction=text["instruction"],
-            answers=text["answers"],
-            console=text["console"] == "true",
-            console_port=_whole("console_port", text["console_port"], maximum=65535),
-            console_prices=text["console_prices"],
-            voice=text["voice"] == "true",
-            ear=text["ear"],
             ear_options=_read(of_ear, given),
-            mouth=text["mouth"],
             mouth_options=_read(of_mouth, given),
-            voice_url=text["voice_url"],
-            voice_listen=text["voice_listen"],
-            voice_confirm=text["voice_confirm"],
-            voice_device=text["voice_device"],
-            paced=text["paced"] == "true",
-            pace=_number("pace", text["pace"], minimum=0.1, maximum=10.0),
-            nodes=tuple(filter(None, (each.strip() for each in text["nodes"].split(",")))),
-            params_file=_checked("params_file", checked_params_file, text["params_file"]),
-            namespace=_checked("namespace", full_namespace, text["namespace"]),
-            log_level=text["log_level"],
-            use_sim_time=_sim_time(text["use_sim_time"], text["backend"]),
+            skill_options=_skill_options(text),
         )
+
+
+def _declared() -> Iterator[Argument]:
+    for each in fields(Arguments):
+        if each.name == "skill_options":
+            yield from _arguments(SKILL_KIND_OPTIONS)
+        elif _DECLARED in each.metadata:
+            yield replace(each.metadata[_DECLARED], name=each.name)
+
+
+# In the order in which help shows them.
+ARGUMENTS = tuple(_declared())
 
 
 def option_arguments() -> tuple[Argument, ...]:
@@ -457,46 +453,7 @@ def _needs_model(planner: str) -> bool:
     return planner in PLANNERS.names() and PLANNERS.get(planner).needs.model
 
 
-def _number(name: str, text: str, *, minimum: float, maximum: float) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        raise ArgumentError(name, f"{text!r} is not a number") from None
-    if not minimum <= number <= maximum:
-        raise ArgumentError(name, f"{text} is not between {minimum:g} and {maximum:g}")
-    return number
-
-
-def _checked(name: str, check: Callable[[str], str], text: str) -> str:
-    try:
-        return check(text)
-    except PlannerError as error:
-        raise ArgumentError(name, str(error)) from None
-
-
-def _sim_time(text: str, backend: str) -> bool | None:
-    if text == "true" and not BACKENDS.get(backend).simulated:
+def _check_time(text: Mapping[str, str]) -> None:
+    backend = text["backend"]
+    if text["use_sim_time"] == "true" and not BACKENDS.get(backend).simulated:
         raise ArgumentError("use_sim_time", f"nobody publishes /clock with backend:={backend}")
-    return None if text == "auto" else text == "true"
-
-
-def _expression(name: str, text: str) -> str:
-    try:
-        re.compile(text)
-    except re.error as error:
-        raise ArgumentError(name, f"{text!r} is not a regular expression: {error}") from None
-    return text
-
-
-def _limit(name: str, text: Mapping[str, str]) -> int:
-    return _whole(name, text[name], maximum=10**9)
-
-
-def _whole(name: str, value: str, *, maximum: int) -> int:
-    # Digits only: int() would also take "1_0", " 1" and Arabic-Indic digits.
-    if not (value.isascii() and value.isdigit()):
-        raise ArgumentError(name, f"{value!r} is not a whole number of 0 or greater")
-    number = int(value)
-    if number > maximum:
-        raise ArgumentError(name, f"{value} is greater than {maximum}")
-    return number

@@ -175,6 +175,11 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 # Flags of several commands.
 
+# Of commands, of the bring-up and of the task planner's node.
+MODEL_DEADLINE = Option(
+    "model_deadline", 60.0, "seconds for one reply of the model", min_value=0.1, max_value=3600.0
+)
+
 
 def add_url_flag(parser: argparse._ActionsContainer, flag: str = "--model-url") -> None:
     """Declares where the server of a model is."""
@@ -192,9 +197,9 @@ def add_deadline_flag(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--model-deadline",
         type=float,
-        default=60.0,
+        default=MODEL_DEADLINE.default,
         metavar="S",
-        help="seconds for one reply of the model, above 0 (default: 60)",
+        help=_help(MODEL_DEADLINE),
     )
 
 

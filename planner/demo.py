@@ -17,7 +17,7 @@ from typing import TextIO
 import yaml
 
 from planner.bringup import NodeSpec, node_list
-from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, UNRECORDED, Arguments
+from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, Arguments
 from planner.command_line import add_deadline_flag, add_model_flags, add_sensors_flag
 from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED
 from planner.memory.part import UPDATERS
@@ -26,6 +26,7 @@ from planner.replay.judging import check_bag
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
+from planner.world.topics import UNRECORDED
 from sim_bridge.backend import BACKENDS
 
 # The log of a demo: everything in a file; the story, warnings and errors on the screen.

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
+from planner.command_line import MODEL_DEADLINE
 from planner.models.ledger import Account, Prices
 from planner.models.model_choice import ModelChoice, RetryingModel, make_model, model_forms
 from planner.planning.part import PLANNERS, PlannerChoice
@@ -18,7 +19,7 @@ from planner.planning.planner_model import (
     Privilege,
 )
 from planner.ros import parameters
-from planner.ros.parameters import builds_map, declare_options
+from planner.ros.parameters import builds_map, declare_number, declare_options
 from planner.skills.kind import SkillKind
 
 
@@ -61,14 +62,7 @@ def declare(node: Any) -> Settings:
         name=name,
         axes=_axes(node),
         dialogue=DialogueOptions(
-            deadline_s=parameters.number(
-                node,
-                "model_deadline",
-                60.0,
-                "seconds for one answer",
-                min_value=0.1,
-                max_value=3600.0,
-            ),
+            deadline_s=declare_number(node, MODEL_DEADLINE),
             max_questions=parameters.whole(
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),

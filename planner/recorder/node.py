@@ -71,8 +71,6 @@ LAST_SPACE_S = 3.0
 # After a stop: publishers that stop at the same time are done once nothing arrived for this long; a
 # world that never rests is cut off after MAX_LAST_DRAIN_S.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
-# Body cameras are rendered only for subscribers; the recorder does not trigger that.
-EXCLUDED = r".*/body/(image|camera_info)|.*/voice/(audio|sound)"
 IMAGE_CHOICES = ("compressed", "raw", "none")
 # Internal topics of services and actions; rosbag2 leaves them out too.
 _HIDDEN = re.compile(r".*/_.*")
@@ -129,7 +127,9 @@ class RecorderNode(Node):
         """
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
-        pattern = parameters.text(self, "exclude", EXCLUDED, "regular expression of topics to skip")
+        pattern = parameters.text(
+            self, "exclude", topics.UNRECORDED, "regular expression of topics to skip"
+        )
         self._images = parameters.text(
             self,
             "images",

@@ -171,6 +171,16 @@ def declare_options(node: Node, options: Sequence[Option]) -> dict[str, OptionVa
     return {option.name: _declare(node, option) for option in options}
 
 
+def declare_number(node: Node, option: Option) -> float:
+    """Declares the parameter of an option that is a number, and returns its value.
+
+    Raises:
+        ParameterError: as `declare_options`.
+    """
+    bounds = {"min_value": option.min_value, "max_value": option.max_value}
+    return number(node, option.name, float(option.default), option.help, **bounds)
+
+
 def _declare(node: Node, option: Option) -> OptionValue:
     name, default, meaning = option.name, option.default, option.help
     if isinstance(default, bool):
@@ -178,8 +188,7 @@ def _declare(node: Node, option: Option) -> OptionValue:
     if isinstance(default, str):
         return text(node, name, default, meaning, choices=option.choices)
     if isinstance(default, float):
-        bounds = {"min_value": option.min_value, "max_value": option.max_value}
-        return number(node, name, default, meaning, **bounds)
+        return declare_number(node, option)
     low, high = (None if b is None else int(b) for b in (option.min_value, option.max_value))
     return whole(node, name, default, meaning, min_value=low, max_value=high)
 

@@ -18,6 +18,10 @@ RESTART_WORLD = "world/restart"
 LOCKSTEP_MEMORY, LOCKSTEP_SKILLS = "lockstep/memory", "lockstep/skills"
 LOCKSTEP_PLANNER, LOCKSTEP_WORLD = "lockstep/planner", "lockstep/world"
 
+# Not recorded unless asked for, a regular expression: voices, and pictures that are rendered only
+# for subscribers.
+UNRECORDED = r".*/body/(image|camera_info)|.*/voice/(audio|sound)"
+
 # Memory.
 WORLD_GRAPH, MEMORY_UPDATES, MEMORY_ENTITIES = "world_graph", "memory/updates", "memory/entities"
 MEMORY_TRACE = "memory/trace"

@@ -13,6 +13,7 @@ from typing import Self, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
+from planner.command_line import MODEL_DEADLINE
 from planner.evaluation.progress import Mode
 from planner.memory.memory import UPDATE_PERIOD_S
 from planner.memory.operations import CoordinateFrame
@@ -148,7 +149,7 @@ class _Words:
                 name,
                 Axes(control=Control(control), memory_source=MemorySource(source)),
                 DialogueOptions(
-                    deadline_s=self._number("model_deadline", 60.0, 0.1, 3600.0),
+                    deadline_s=self._setting(MODEL_DEADLINE),
                     show_states=self._choice("show_states", ("true", "false"), "false") == "true",
                 ),
                 options,
@@ -188,6 +189,10 @@ class _Words:
             there = ", ".join(choice for choice in choices if choice)
             raise PlannerError(f"--through {name}:={value}: expected one of {there}")
         return value
+
+    def _setting(self, option: Option) -> float:
+        least, most = option.min_value or 0.0, option.max_value or math.inf
+        return self._number(option.name, float(option.default), least, most)
 
     def _number(self, name: str, default: float, min_value: float, max_value: float) -> float:
         return self._read(name, default, float, lambda v: min_value <= v <= max_value)
