@@ -1,4 +1,4 @@
-"""The seam between the bridge node and a world: a simulator or a robot."""
+"""The seam between the bridge node and a world, a simulator or a robot; and its record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A house's fixed structure, and what simulators say of its geometry and of their meshes."""
+"""A house's fixed structure, what simulators say of its geometry, and frames of robots."""
 
 from __future__ import annotations
 

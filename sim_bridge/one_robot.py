@@ -1,4 +1,4 @@
-"""What backends of one real robot share: its agent, routines, clock and frames."""
+"""What backends of one real robot share: its agent, control, routines, clock and frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HELPER's planners and suites."""
+"""HELPER's planners with their options, and its suites."""
 
 from __future__ import annotations
 

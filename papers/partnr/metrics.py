@@ -1,4 +1,4 @@
-"""PARTNR's metrics of cooperation and effort (PARTNR-8, PARTNR-D59 to PARTNR-D61)."""
+"""PARTNR's metrics of cooperation and effort (PARTNR-8, PARTNR-D59 to PARTNR-D61), and EPM's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands of the competition's classes over an arena, each with the goal that it means."""
+"""The arena, and commands of the competition's classes over it with the goals that they mean."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of planners, models and memories as flags of commands."""
+"""The options of planners, models, memories and simulators as flags of commands."""
 
 from __future__ import annotations
 

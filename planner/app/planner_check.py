@@ -1,4 +1,4 @@
-"""Conformance checks of planners (`planner.planning.planner.Planner`) and of metrics."""
+"""Conformance checks of planners, metrics and chat models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Interface to the robot under test, an emulated Spot or a simulator, and its safety rules."""
+"""Faults, and the interface to the robot under test with its safety rules."""
 
 from __future__ import annotations
 

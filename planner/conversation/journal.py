@@ -1,4 +1,4 @@
-"""How things were before agents changed them, so that they can be put back."""
+"""How things were before agents changed them, and what is told of it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`planner instruct`: sends an instruction to running nodes and prints its story."""
+"""`planner instruct` sends an instruction and prints its story; `planner answer` its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relative clauses, participles and other words that follow a noun closely."""
+"""Persons, and relative clauses, participles and other words that follow a noun closely."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the memory node is told of the model that it looks with."""
+"""What the memory node is told: of its model, its files and the run that it belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of language models and vision-language models, and what requests consist of."""
+"""The interface of language and vision-language models, their record, and their requests."""
 
 from __future__ import annotations
 

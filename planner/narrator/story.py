@@ -1,4 +1,4 @@
-"""The story of a run, line by line, for people."""
+"""The story of a run for people: lines, and a strip of pictures."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""`planner operate`: the operator's Trigger services of an agent, one after the other."""
+"""What an operator does with a running stack: services, heartbeats, approvals."""

@@ -1,4 +1,4 @@
-"""`planner operate AGENT claim power_on stand`: calls an agent's Trigger services in order."""
+"""The operator's commands: `planner operate`, `planner attend` and `planner approve`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls an agent's Trigger services; implements `planner operate`."""
+"""Implements the operator's commands: services, heartbeats, answers to questions."""
 
 from __future__ import annotations
 

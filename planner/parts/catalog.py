@@ -1,4 +1,4 @@
-"""All parts of one kind by name."""
+"""All parts of one kind by name, and what a check of one finds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients of services and actions in coroutines, and which programs may command robots."""
+"""Clients of services and actions in coroutines, waiting, and who may command robots."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client of one agent's skills, for planners; runs in the executor's thread."""
+"""The clients of one agent's skills and of `/instruct`; they run in the executor's thread."""
 
 from __future__ import annotations
 

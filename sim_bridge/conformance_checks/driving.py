@@ -1,4 +1,4 @@
-"""Driving by velocities: it moves as far as it says, ends by itself, and keeps its limits."""
+"""Driving by velocities, and any finite numbers: motion ends with a code and keeps its limits."""
 
 from __future__ import annotations
 

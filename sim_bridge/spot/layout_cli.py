@@ -1,4 +1,4 @@
-"""`planner layout`: checks and draws a hand-annotated house, and converts it to a house file."""
+"""`planner layout`: checks, draws and converts a hand-annotated house; `planner spot-look`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The true world and the positions of persons, published by the bridge."""
+"""What the bridge publishes of the true world and of persons, and its parameters."""
 
 from __future__ import annotations
 

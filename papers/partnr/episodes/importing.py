@@ -1,4 +1,4 @@
-"""PARTNR's instructions as episodes in generated houses."""
+"""PARTNR's instructions as episodes in houses that are generated for them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compares two runs of the same episodes: how much the second differs, and how significantly."""
+"""Compares two runs of the same episodes, and lists the tasks that a run fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The record of a paper's tables, and what all of them have in common."""
+"""The record of a paper's tables, what all have in common, and `planner bench table`."""
 
 from __future__ import annotations
 

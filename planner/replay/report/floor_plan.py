@@ -1,4 +1,4 @@
-"""A house from above as polygons for drawing."""
+"""A house from above as polygons, and pictures of a bag, for drawing."""
 
 from __future__ import annotations
 

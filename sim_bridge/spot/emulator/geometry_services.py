@@ -1,4 +1,4 @@
-"""Queries without motion: ray casts and reachability of the arm."""
+"""Queries without motion: ray casts, reachability of the arm, images."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lease of the body: acquire, take, return, retain, list."""
+"""The lease of the body: acquire, take, return, retain, list; and the keepalive policies."""
 
 from __future__ import annotations
 
