@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from action_msgs.msg import GoalStatus
-from bridge_harness import BEST_EFFORT, Client, bridge, refusals, write_world
+from bridge_harness import BEST_EFFORT, Client, bridge, refusals
 from diagnostic_msgs.msg import DiagnosticStatus
 from geometry_msgs.msg import PointStamped
 from planner_msgs.action import ExecutePrimitive
@@ -20,16 +20,7 @@ from std_srvs.srv import Trigger
 from unique_identifier_msgs.msg import UUID
 
 from planner.ros.clients import why_no_result
-from planner.world.episode import Episode
-from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
-
-
-@pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Path:
-    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
 
 
 @pytest.fixture(scope="module")

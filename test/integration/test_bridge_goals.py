@@ -8,27 +8,18 @@ from pathlib import Path
 
 import pytest
 from action_msgs.msg import GoalStatus
-from bridge_harness import Client, bridge, write_world
+from bridge_harness import Client, bridge
 from nav_msgs.msg import Odometry
 from planner_msgs.srv import LoadEpisode, StepWorld
 from std_srvs.srv import Trigger
 
-from planner.world.episode import Episode
 from planner.world.geometry import Vec3
-from planner.world.house import House
 from planner.world.primitive import PrimitiveCode
 
 BEGIN = (1.5, 2.0)
 KITCHEN: Vec3 = (1.0, 1.4, 0.0)
 LIVING_ROOM: Vec3 = (6.8, 1.8, 0.0)
 BOOK: Vec3 = (6.6, 3.2, 0.44)
-
-
-@pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Path:
-    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bridge_harness import Client, bridge, write_world
+from bridge_harness import Client, bridge
 from chat_server import chat_server
 from diagnostic_msgs.msg import DiagnosticArray, KeyValue
 from memory_harness import EVENTS, Listener, counts, edit
@@ -20,19 +20,10 @@ from planner.environment import EXIT_CONFIGURATION
 from planner.parts.calls import parse_call
 from planner.ros.skill_client import report_message
 from planner.world.belief import Source
-from planner.world.episode import Episode
-from planner.world.house import House
 from planner.world.primitive import CHANGED
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
 from planner.world.wire import graph_record
-
-
-@pytest.fixture(scope="module")
-def world(
-    tmp_path_factory: pytest.TempPathFactory, small_house: House, small_episode: Episode
-) -> Path:
-    return write_world(tmp_path_factory.mktemp("world"), small_house, small_episode)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 from mcap.writer import Writer
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from message_types import STORE
 
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.language import read_evaluation
@@ -24,7 +24,6 @@ from planner.world.vocabulary import EntityKind
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
 
-MESSAGES = Path(__file__).resolve().parents[3] / "msgs" / "msg"
 KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
 GOAL = {
     "propositions": [
@@ -33,18 +32,6 @@ GOAL = {
     ],
     "constraints": [{"type": "TemporalConstraint", "edges": [[0, 1]]}],
 }
-
-
-def _store():
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types = {}
-    for path in sorted(MESSAGES.glob("*.msg")):
-        types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
-    store.register(types)
-    return store
-
-
-STORE = _store()
 
 
 def _new(type_name: str, /, **fields):

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from message_types import MESSAGES, store_of
 
 from planner.memory.effects import report_record
 from planner.recorder.bag_writer import BagWriter, Topic
@@ -16,7 +16,6 @@ from planner.replay.report.messages import skill_end
 from planner.replay.runs import Request, load_task
 from planner.replay.states import recorded_states
 
-MESSAGES = Path(__file__).resolve().parents[3] / "msgs" / "msg"
 BEFORE = Path(__file__).parent / "before"
 TYPES = {
     "/world/state": "planner_msgs/msg/WorldState",
@@ -25,16 +24,7 @@ TYPES = {
 }
 
 
-def _store():
-    store, types = get_typestore(Stores.ROS2_HUMBLE), {}
-    for folder in (MESSAGES, BEFORE):
-        for path in sorted(folder.glob("*.msg")):
-            types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
-    store.register(types)
-    return store
-
-
-STORE = _store()
+STORE = store_of(MESSAGES, BEFORE)
 
 
 def older(topic: str, message, **changes):

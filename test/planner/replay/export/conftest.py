@@ -9,29 +9,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from message_types import STORE
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.recorder.bag_writer import BagWriter, Topic
 
-MESSAGES = Path(__file__).resolve().parents[4] / "msgs" / "msg"
 # The wall clock when the world's clock showed 0.
 START_NS = 1_790_000_000_000_000_000
 LATE_NS = 5_000_000
 WIDTH_PX, HEIGHT_PX = 64, 48
 INSTRUCTION = "Bring the cup to the table, please."
-
-
-def _store():
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types = {}
-    for path in sorted(MESSAGES.glob("*.msg")):
-        types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
-    store.register(types)
-    return store
-
-
-STORE = _store()
 
 
 def message(type_name: str, fields: dict[str, Any]) -> Any:

@@ -8,26 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from message_types import STORE
 from PIL import Image
 from rosbags.interfaces import Nodetype
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
 from planner.recorder.bag_writer import BagWriter, Topic
 
-MESSAGES = Path(__file__).resolve().parents[4] / "msgs" / "msg"
 START_NS = 1_700_000_000_000_000_000
 
 
-def _store() -> Any:
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types: dict[str, Any] = {}
-    for path in sorted(MESSAGES.glob("*.msg")):
-        types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
-    store.register(types)
-    return store
-
-
-STORE = _store()
 _ZEROS = {"string": "", "bool": False, "float32": 0.0, "float64": 0.0}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from message_types import STORE
 
 from planner.app.embedded_run import prepare_embedded
 from planner.app.run import RunResult
@@ -34,25 +34,12 @@ from planner.world.topics import InstructState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 
-MESSAGES = Path(__file__).resolve().parents[4] / "msgs" / "msg"
 KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.AGENT)
 OPERATIONS = (OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE)
 SOURCES = (Source.SEEN, Source.TOLD, Source.INFERRED)
 RELATIONS = {None: "in", Relation.ON: "on", Relation.WITHIN: "within", Relation.HELD: "held_by"}
 # The wall's clock when the world's is 0.
 BEGIN_NS = 1_700_000_000_000_000_000
-
-
-def _store() -> Any:
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    types: dict[str, Any] = {}
-    for path in sorted(MESSAGES.glob("*.msg")):
-        types.update(get_types_from_msg(path.read_text(), f"planner_msgs/msg/{path.stem}"))
-    store.register(types)
-    return store
-
-
-STORE = _store()
 
 
 def new(type_name: str, /, **fields: Any) -> Any:
