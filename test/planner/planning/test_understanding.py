@@ -209,8 +209,8 @@ def test_what_cannot_be_done_ends_with_one_sentence(
     ("text", "question", "answer", "plain"),
     [
         (
-            "Put 1 pear, 1 pudding and a lime in the fridge",
-            'Is "yogurt" meant by "pudding"?',
+            "Put 1 pear, 1 jelly and a lime in the fridge",
+            'Is "yogurt" meant by "jelly"?',
             "yes",
             "Put 1 pear, 1 yogurt and a lime in the fridge",
         ),
