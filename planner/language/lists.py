@@ -29,6 +29,7 @@ _AND = (
 )
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = words(table("predicates"))
+_DEEDS = words("play eat read sit sleep cook write wear exercise watch")
 _PLURAL_PREDICATES = frozenset({"go", "belong", "are", "have", "need", "come", "want", "stay"})
 
 
@@ -58,6 +59,9 @@ class Items(Modified):
                 for v in verbs_at(source.words, at)
             )
             if verbal or source.word(found[1]) in THE | {"a", "an", "it", "them", "all"}:
+                return None
+            if found[0].kind in _DEEDS and not found[0].described:
+                # "Play on the laptop": the word for toys is what one does here.
                 return None
         return found
 
@@ -250,7 +254,7 @@ class Lists(Items):
             found = self.item(joined)
             if found is None or (not subject and self._source.word(found[1]) in PREDICATES):
                 break
-            if self._source.starts(joined, *LATTER):
+            if self._source.starts(joined, *LATTER) or self._addresses(joined):
                 break
             if self._source.word(found[1]) == "'s":
                 break
@@ -293,6 +297,11 @@ class Lists(Items):
         _share_article(segments, plural_the=self._source.word(at) in THE)
         self._check_shared(segments[0].things)
         return segments, i
+
+    def _addresses(self, at: int) -> bool:
+        """Whether the robot is spoken to: "put the cup in the sink, robot"."""
+        said = self._source.words[at - 1 : at + 1] == (",", "robot")
+        return said and self._source.word(at + 1) in STOPS | {""}
 
     def _check_shared(self, things: list[Phrase]) -> None:
         """Asks how far a number or adjective goes: "three plates and cups"."""

@@ -420,6 +420,9 @@ class Modified(Persons):
         source = self._source
         if source.word(at) not in _POSITIONS:
             return 0
+        if source.word(at) == "put" and at == noun.end and is_furniture(noun):
+            # "Open the microwave put in the knife" lacks a full stop.
+            return 0
         i = at + 1
         while source.word(i) in _ADVERBS | {"behind", "out"} and not self.place(i):
             i += 1

@@ -95,6 +95,9 @@ class MovingFrames(OccasionFrames):
                 where.relation in BY_SIDE and where.way is Way.STATIC for where in last.wheres
             )
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
+            if verb.base == "bring" and given is None and self._any_there(last):
+                # "Bring a fork on the table": one that lies there, or one that shall.
+                raise source.ask(AskReason.WHERE, start, segments[1])
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
             return got
         return self._moves(verb, segments[0], start, segments[1], static=static)
@@ -116,8 +119,22 @@ class MovingFrames(OccasionFrames):
             wheres[0].anchor is None or isinstance(wheres[0].anchor, Pronoun)
         ) and wheres[0].way is Way.STATIC  # fmt: skip
 
+    @staticmethod
+    def _any_there(segment: Segment) -> bool:
+        where = segment.wheres[0] if len(segment.wheres) == 1 else None
+        return (
+            where is not None and where.way is Way.STATIC and where.relation is Relation.ON_TOP
+            and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
+            and all(isinstance(thing, Noun) and thing.count == 1 and not thing.definite
+                    and not thing.bare for thing in segment.things)
+        )  # fmt: skip
+
     def _into_object(self, segments: list[Segment]) -> bool:
         wheres = segments[-1].wheres
+        told = any(where.way is Way.STATIC for where in wheres[:-1])
+        if told and wheres[-1].relation in BY_SIDE:
+            # "Pick up the apple in the sink next to the spoon" says where it is.
+            return False
         anchor = wheres[-1].anchor if wheres else None
         return isinstance(anchor, Noun) and not is_room(anchor) and not is_furniture(anchor)
 

@@ -63,11 +63,21 @@ class NounPhrases(Nouns):
         pronoun = self._pronoun(at)
         noun = self.noun(at)
         if pronoun and pronoun[0].word.endswith(("items", "objects")):
-            # "These items from the table" are described.
-            return pronoun if self._source.word(pronoun[1]) not in ("from", "on", "in") else noun
+            # "These items from the table" are described, unless they came there just before.
+            placed = self._source.word(pronoun[1]) in ("from", "on", "in")
+            return pronoun if not placed or self._brought_there(pronoun[1]) else noun
         if pronoun and pronoun[0].word.startswith("the whole"):
             return pronoun
         return noun or pronoun
+
+    def _brought_there(self, at: int) -> bool:
+        """Whether "(all these items) from the hall" are there by what was asked for before."""
+        words = self._source.words
+        place = words[at + 1 : at + 3]
+        return words[at] == "from" and any(
+            words[k : k + 2] == place and words[k - 1] in ("to", "into", "in", "on", "onto")
+            for k in range(1, at - 1)
+        )
 
     def noun(self, at: int) -> tuple[Noun, int] | None:
         """A noun phrase that is not a pronoun."""

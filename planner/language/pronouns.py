@@ -178,6 +178,12 @@ class Pronouns:
                 return
             if found := self._meant(pronoun, things, anchors, fits):
                 self._check_vessel(pronoun, found, fits)
+                between = self._spoken[-later:] if later else []
+                if pronoun.number == 2 and later > 1 and not self._came_there_too(
+                    spoken, between, fits
+                ) and sum(any(map(fits, other.things)) for other in between) > 1:  # fmt: skip
+                    # "The cups ... Then the fork ... Then the spoon ... Then them": which?
+                    raise self._source.ask(AskReason.WHAT, pronoun.start, pronoun.end)
                 yield from found
                 if pronoun.number == 2 and later:
                     yield from self._came_there_too(spoken, self._spoken[-later:], fits)
@@ -241,7 +247,10 @@ class Pronouns:
     def _pair(self, pronoun: Pronoun, own: list[Noun]) -> list[Noun]:
         """Two things that one request, or two requests, named before; otherwise asks."""
         groups = [[n for n in spoken.things if n not in own] for spoken in reversed(self._spoken)]
-        for group in groups:
+        for later, group in enumerate(groups):
+            if sum(len(single_group) == 1 for single_group in groups[:later]) > 1:
+                # "The cup and the plate ... Then the fork ... Then the spoon ... them both".
+                break
             if len(group) == 2 or (len(group) == 1 and group[0].count == 2):
                 return group
         named = list(dict.fromkeys(noun for group in reversed(groups) for noun in group))

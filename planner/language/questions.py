@@ -14,13 +14,14 @@ from planner.language.english import (
     NUMBERS,
     THE,
     phrases,
+    products,
     table,
     words,
 )
 from planner.language.lexicon import GENERIC_KINDS, Part, Relation, Sense, default_lexicon
 from planner.language.modifiers import opposite
 from planner.language.places import is_room
-from planner.language.reading import STOPS, Refused, Source, tokens_of
+from planner.language.reading import STOPS, Refused, Source, Token, tokens_of
 from planner.language.statements import Statements
 from planner.language.verbs import verbs_at
 
@@ -107,6 +108,13 @@ _LINKS = words(table("links"))
 _ANY = words("a an any some all every of please") | THE
 _UNITS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0,
           "hour": 3600.0}  # fmt: skip
+_IN_THE_HOUSE = phrases("anywhere|in total|altogether|at all|in all|overall") | products(
+    "|anywhere|altogether|in total",
+    "in|inside|throughout|around|within",
+    "the|this|our|my|your",
+    "|whole|entire",
+    "house|home|apartment|flat",
+) | products("|anywhere", "at home")
 _NEWS = words("new happened news")
 
 
@@ -146,8 +154,18 @@ def asks(text: str) -> bool:
 
 def read_question(text: str) -> Question:
     """What a text asks for; only words ask where the things are that these fit."""
-    tokens = tokens_of(text)
+    tokens = _without_house(tokens_of(text))
     return _Questions(Source(text, tokens, default_lexicon())).question()
+
+
+def _without_house(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words without "in the house" and the like at their end: that is anywhere."""
+    last = next((k for k in range(len(tokens), 0, -1) if tokens[k - 1].is_word), 0)
+    said = tuple(token.word for token in tokens[:last])
+    for start in range(1, last):
+        if said[start:] in _IN_THE_HOUSE and said[:start] not in _WHAT:
+            return (*tokens[:start], *tokens[last:])
+    return tokens
 
 
 class _Questions(Statements):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from planner.language.lexicon import Relation
-from planner.language.questions import AskedPlace, Question, QuestionSort, read_question
+from planner.language.questions import AskedPlace, Question, QuestionSort, asks, read_question
 
 WHERE, WHAT, HOW_MANY, CHANGED, *_ = QuestionSort
 
@@ -42,6 +42,29 @@ READ = [
 @pytest.mark.parametrize(("text", "question"), READ)
 def test_a_question_is_read(text: str, question: Question) -> None:
     assert read_question(text) == question
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"),
+    [
+        ("how many beds are there in the house?", "how many beds are there?"),
+        ("How many cups are there at home?", "How many cups are there?"),
+        ("how many chairs do we have in the whole house?", "how many chairs do we have?"),
+        ("how many lamps are there anywhere in the flat?", "how many lamps are there?"),
+        ("Tell me how many beds there are in the house", "Tell me how many beds there are"),
+        ("is there a lamp in the house?", "is there a lamp?"),
+        ("Where are the keys in our house?", "Where are the keys?"),
+        ("how many mugs are there in the kitchen altogether?", "how many mugs are in the kitchen?"),
+    ],
+)
+def test_in_the_house_is_anywhere(text: str, plain: str) -> None:
+    assert asks(text)
+    assert read_question(text) == read_question(plain)
+
+
+def test_a_room_is_not_the_whole_house() -> None:
+    assert read_question("how many beds are there in the bedroom?").place is not None
+    assert read_question("what is in the house?").sort is not WHAT
 
 
 @given(st.text(max_size=80))

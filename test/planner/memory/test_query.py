@@ -66,6 +66,7 @@ def test_what_is_in_a_room(memory: Memory, text: str) -> None:
     [
         ("how many cups are in the hall_0?", [102, 103]),
         ("How many cups are there?", [102, 103]),
+        ("how many cups are there in the whole house?", [102, 103]),
         ("how many dishes are in the hallway", [102, 103]),
         ("how many red cups do you see in the hallway?", [103]),
         ("which cups are on table_1?", [103]),
