@@ -135,12 +135,12 @@ class Clauses(Statements):
 
     def _use(self, at: int) -> Dos | None:
         """Reads "use the sponge to clean the table"."""
-        tool = self.item(at + 1) if self._source.word(at) == "use" else None
-        if tool is None or self._source.word(tool[1]) != "to":
+        tools, end = self.tools(at + 1) if self._source.word(at) == "use" else ([], 0)
+        if not tools or self._source.word(end) != "to":
             return None
-        found = self.verb_phrase(tool[1] + 1, _BASE)
+        found = self.verb_phrase(end + 1, _BASE)
         for do in found[0] if found else ():
-            do.tools.append(tool[0])
+            do.tools += tools
         return found
 
     def _robot(self, at: int) -> Dos | None:

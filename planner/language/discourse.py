@@ -304,13 +304,15 @@ class Discourse(RoomContexts):
 
     def _repeated(self, noun: Noun) -> Noun | None:
         """The earlier noun that a definite one without further description repeats."""
+        telegraphic = noun.bare and noun.count == 1
         if (
             noun.described
-            or noun.bare
+            or (noun.bare and not telegraphic)
             or noun.but
             or noun.each
             or not (
                 noun.definite
+                or telegraphic
                 or (
                     noun.count is Amount.ALL
                     and self._source.word(noun.start) in ("the", "those", "these", "that")
@@ -324,6 +326,9 @@ class Discourse(RoomContexts):
         ]  # fmt: skip
         if noun.plural and isinstance(noun.count, int):
             matching = [n for n in matching if n.count == noun.count]
+        if telegraphic:
+            # "Get egg from sink, wash egg".
+            matching = [n for n in matching if n.bare and not n.plural]
         return matching[0] if len(matching) == 1 else None
 
     def _where(self, where: Where, own: list[Noun]) -> None:

@@ -233,6 +233,16 @@ THEN |= products(
     "all|both|",
     "done|finished|complete|completed|ready|over|sorted|taken care of|sorted out|out of the way",
 )
+TURNS = products(
+    "turn|veer|hang|bear|rotate|go|move|walk|step|head", "|all the way|back|slightly",
+    "left|right|around|round|about|back around|forward|forwards|straight|ahead|straight ahead"
+    "|to the left|to the right|to your left|to your right|a left|a right",
+    "|again|slightly|twice|a little|a bit",
+) | products(
+    "take|make", "a|one|two|a few|a couple of", "step|steps|left|right|left turn|right turn",
+    "|forward|forwards|back|left|right|to the left|to the right|to your left|to your right",
+)  # fmt: skip
+"""How to turn and step, which a robot that finds its way does by itself."""
 MEANWHILE = phrases(table("meanwhile"))
 
 

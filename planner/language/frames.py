@@ -12,11 +12,16 @@ from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
 from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import STOPS, AskReason
-from planner.language.state_frames import Dos
+from planner.language.state_frames import Dos, is_light
 from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 
 # They find out only "where" something is.
 _WHERE_ONLY = frozenset({"tell", "check", "figure out", "work out", "let"})
+_BY_LIGHT = (
+    "by the light of", "in the light of", "under the light of", "with the light of",
+    "using the light of", "in", "under", "by", "with", "using", "next to", "near", "beside",
+)  # fmt: skip
+_REACHING = ("enter", "approach", "visit", "face", "turn to face", "reach")
 _ALONE = (
     "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched",
     "be", "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
@@ -44,7 +49,13 @@ class Frames(MovingFrames):
             read = self._frame(found.verb, at, at + found.length, given)
             if read is not None and (best is None or read[1] >= best[1] + (not vague)):
                 best, vague = read, found.verb.frame is Frame.HANDLE
+        if best is None and given is None and (gone := self._left_out(at)):
+            return self.verb_phrase(at, forms, [gone])
         return best
+
+    def _left_out(self, _at: int) -> Pronoun | None:
+        """What "and place on the table" leaves out; what knows earlier requests overrides this."""
+        return None
 
     def shared_object(self, at: int) -> Dos | None:
         """Reads "wash, dry and slice the apple": several verbs with one object."""
@@ -161,12 +172,24 @@ class Frames(MovingFrames):
             return None
         return [Do(Act.FIND, self.attach(found[0]), start, end)], end
 
+    def examine(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
+        """EXAMINE: under a lamp, which is switched on; otherwise nothing tells when it is done."""
+        thing = None if given else self.item(i)
+        by = self._source.starts(thing[1], *_BY_LIGHT) if thing else 0
+        lamp = self.item(by) if by else None
+        if thing is None or lamp is None or not is_light(lamp[0]):
+            return None
+        end = lamp[1] + (self._source.word(lamp[1]) == "light")
+        to = [Where(Relation.NEXT_TO, lamp[0], Way.TO, by, end)]
+        lit = self._make([lamp[0]], ["powered on"], by, end)
+        return [Do(Act.MOVE, [thing[0]], start, end, to), *lit[0]], lit[1]
+
     def go(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """GO: an agent to a place."""
         if given is not None or self._source.starts(i, "to bed", "to sleep"):
             return None
         wheres, end = self.places(i)
-        if verb.base in ("enter", "approach", "visit") and (place := self.item(i)):
+        if verb.base in _REACHING and (place := self.item(i)):
             wheres, end = [Where(Relation.AT, place[0], Way.TO, i, place[1])], place[1]
         if not wheres or any(w.way is Way.FROM for w in wheres):
             return None
@@ -280,6 +303,7 @@ _RULES: dict[Frame, _Rule] = {
     Frame.KEEP: Frames.keep,
     Frame.FIND: Frames.find,
     Frame.GO: Frames.go,
+    Frame.EXAMINE: Frames.examine,
     Frame.LEAVE: Frames.leave,
     Frame.TIDY: Frames.tidy,
     Frame.BREW: Frames.brew,

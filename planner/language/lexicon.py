@@ -410,6 +410,16 @@ def can_be(kind: str, state: str) -> bool:
 
 
 @cache
+def whole_of(kind: str) -> str:
+    """What is cut into things of a kind: bread for "slice of bread"; empty if nothing is."""
+    found = default_word_meanings().find(kind)
+    names = found.objects if found and len(found.objects) == 1 else frozenset()
+    wholes = [item.name for item in default_catalogue().objects.values()
+              if item.slices and item.slices.class_name in names]  # fmt: skip
+    return wholes[0].replace("_", " ") if wholes else ""
+
+
+@cache
 def is_hollow(kind: str) -> bool:
     """Whether what is put into furniture of a kind is said to be in it, not on it."""
     found = default_word_meanings().find(kind)

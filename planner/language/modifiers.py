@@ -205,6 +205,11 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
+_SIDES = (
+    (("on the left side", "on the left", "on your left side", "on your left"), Pick.LEFTMOST),
+    (("on the right side", "on the right", "on your right side", "on your right"), Pick.RIGHTMOST),
+    (("in front of you", "closest to you", "nearest to you"), Pick.NEAREST),
+)
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
 _ABOUT = words("lying standing around behind out sitting first")
@@ -260,8 +265,8 @@ class Modified(Persons):
     def _apposition(self, at: int, noun: Noun) -> int:
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
-        for side_words, pick in (("on the left", Pick.LEFTMOST), ("on the right", Pick.RIGHTMOST)):
-            end = source.starts(at, side_words)
+        for side_words, pick in _SIDES:
+            end = source.starts(at, *side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
             if end and not side:
                 noun.pick = pick

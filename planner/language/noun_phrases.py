@@ -311,11 +311,26 @@ def listed_first(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     noun = next(
         (k for k in (at + 2, at + 3) if words[k : k + 1] and words[k] in GENERIC | {"things"}), 0
     )
+    if not noun and (words[at + 2],) in PREPOSITION_WORDS:
+        # "Put the following on the desk: ...".
+        noun = at + 1
     colon = words.index(":")
     if not noun or colon < noun:
         return tokens
     last = len(words) - (words[-1] in STOPS)
-    return (*tokens[:at], *tokens[colon + 1 : last], *tokens[noun + 1 : colon], *tokens[last:])
+    listed = [replace(t, word=",") if t.word == "-" else t for t in tokens[colon + 1 : last]]
+    listed = listed[listed[0].word == "," if listed else 0 :]
+    return (*tokens[:at], *listed, *tokens[noun + 1 : colon], *tokens[last:])
+
+
+def _names_thing(words: tuple[str, ...], at: int) -> bool:
+    match = default_lexicon().at(words, at)
+    return match is not None and any(sense.part is Part.KIND for sense in match.senses)
+
+
+def _only_verb(words: tuple[str, ...], at: int) -> bool:
+    match = default_lexicon().at(words, at)
+    return match is None or all(sense.part is Part.ACTION for sense in match.senses)
 
 
 def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -325,12 +340,13 @@ def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     for at, token in enumerate(tokens):
         commands = any(
             Form.BASE in verb.forms and (after := words[at + verb.length : at + verb.length + 1])
-            and (after[0] in ARTICLES or after[0] in NUMBERS or (*after,) in PREPOSITION_WORDS)
+            and (after[0] in ARTICLES or after[0] in NUMBERS or (*after,) in PREPOSITION_WORDS
+                 or (_names_thing(words, at + verb.length) and _only_verb(words, at)))
             for verb in verbs_at(words, at)
         )  # fmt: skip
         ends = any(
             (match := default_lexicon().at(words, k)) is not None and k + match.length == at
-            and any(sense.part is Part.KIND for sense in match.senses)
+            and _names_thing(words, k)
             for k in range(max(0, at - 3), at)
         )  # fmt: skip
         if commands and ends:

@@ -25,7 +25,7 @@ from planner.language.english import (
     THE,
 )
 from planner.language.goal_form import MAX_COUNT
-from planner.language.lexicon import Amount, Bound, Part, Relation, Sense, Size
+from planner.language.lexicon import Amount, Bound, Part, Relation, Sense, Size, can_be
 from planner.language.reading import AskReason, Source
 from planner.world.catalogue import default_word_meanings
 from planner.world.shapes import Color, Material
@@ -165,7 +165,7 @@ class Quantities:
         if word in ("another", "a", "an"):
             i = at + 1
             other = word == "another"
-            counted = word == "another" or source.word(i) in NO_AMOUNTS
+            counted = word == "another" or source.word(i) in NO_AMOUNTS | {"1"}
             number, after = self._number(i) if counted else (None, i)
             if source.word(after) in ("other", "different") and word == "a":
                 other, after = True, after + 1
@@ -226,6 +226,7 @@ class Quantities:
 _MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
 _HOT_OR_COLD = frozenset({"hot", "warm", "cold", "cool"})
+_PIECES = ("piece of", "pieces of", "slice of", "slices of", "set of", "sets of")
 _AFTER_CAN = frozenset({"all", "also", "be", "both", "come", "go", "now", "stay"})
 
 
@@ -301,6 +302,8 @@ class Nouns(Quantities):
         word = source.word(at)
         if word in ("one", "ones") or word in GENERIC or word in GENERIC_ONE:
             return True
+        if source.starts(at, *_PIECES) and self._noun_ahead(at + 2):
+            return True
         if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
         if picked := source.longest(at, PICK_WORDS):
@@ -337,6 +340,8 @@ class Nouns(Quantities):
             noun.kind, noun.plural = "thing", word in GENERIC
             return at + 1
         match = source.match(at)
+        if source.starts(at, *_PIECES) and (match is None or match.length == 1):
+            return self._pieces(at, noun)
         senses = [s for s in match.senses if s.part is Part.KIND] if match else []
         if match is None or not senses:
             return None
@@ -400,6 +405,20 @@ class Nouns(Quantities):
         if source.starts(end, "full of") and source.word(end + 2) in LIQUIDS:
             noun.states.append(f"filled with {source.word(end + 2)}")
             return end + 3
+        return end
+
+    def _pieces(self, at: int, noun: Noun) -> int | None:
+        """Reads "two pieces of soap", "a set of keys", "a slice of cooked apple"."""
+        source = self._source
+        measure, of = source.word(at).removesuffix("s"), at + 2 + (source.word(at + 2) in THE)
+        end = self._head(self._adjectives(of, noun), noun)
+        cut = f"{measure} of {noun.kind}"
+        if end is not None and default_word_meanings().knows(cut):
+            noun.kind = cut
+        elif end is None or can_be(noun.kind, "sliced") or (measure == "set" and noun.plural):
+            # A slice of cake is no cake, and a set of plates is several.
+            return None
+        noun.plural = source.word(at).endswith("s")
         return end
 
     @staticmethod

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, table, words
-from planner.language.lexicon import Occasion, Relation
+from planner.language.lexicon import Occasion, Relation, whole_of
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames, can
@@ -165,6 +165,10 @@ class OccasionFrames(StateFrames):
             return self._make([Noun("bread slice", i, i + 1)], ["toasted"], start, i + 1)
         if bread and isinstance(bread[0], Noun) and source.word(bread[1] - 1) == "toast":
             return self._make([bread[0]], ["toasted"], start, bread[1])
+        making = source.word(start) in ("make", "prepare")
+        if making and bread and isinstance(bread[0], Noun) and (whole := whole_of(bread[0].kind)):
+            # "Make two slices of tomato".
+            return self._make([Noun(whole, i, bread[1])], ["sliced"], start, bread[1])
         i = source.starts(
             i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of",
             "cups of", "a",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import LIQUIDS, VAGUE_RESULTS, words
+from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, words
 from planner.language.lexicon import Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
@@ -13,6 +13,7 @@ from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""
 _OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
+_DIRT = words("dust stain stains dirt grime crumbs lint spots")
 _STRESS = words("all both nice nicely completely always again fully back really properly still")
 
 
@@ -22,9 +23,13 @@ class StateFrames(Objects):
     def make(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """MAKE: things get the state of the verb."""
         i += given is None and self._source.word(i) in ("me", "us") and self.item(i + 1) is not None
+        if given is None and verb.state in ("clean", "dusted"):
+            i = self._dirt(i)
         found = self._state_of(verb.state, start, i, given)
         if found is None:
             return None
+        if verb.state == "clean":
+            found = found[0], self._dirt(found[1], of=True)
         if split := state_of_split(verb.base, self._source.word(found[1])):
             # "Shut it down" is not "shut it".
             found = self._make(found[0][0].things, [split], start, found[1] + 1)
@@ -36,6 +41,22 @@ class StateFrames(Objects):
             for thing in do.things
         )
         return found if chores else None
+
+    def _dirt(self, at: int, *, of: bool = False) -> int:
+        """The position after "the dust and stains off", or after "of (any) dust" behind a thing."""
+        source = self._source
+        if of and source.word(at) != "of":
+            return at
+        i = at + of
+        while True:
+            i += source.word(i) in THE | {"any", "all"}
+            if source.word(i) not in _DIRT:
+                return at
+            i = source.starts(i + 1, "and", ",") or i + 1
+            if of and source.word(i) not in _DIRT | THE:
+                return i
+            if not of and (end := source.starts(i, "off of", "off", "from")):
+                return end
 
     def _state_of(self, state: str, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         segments = self._segments(i, given)
@@ -82,14 +103,26 @@ class StateFrames(Objects):
             ):
                 # "Dust the shelves": every one; "on the shelves" is on one of them.
                 thing.plural, thing.count, thing.definite = True, Amount.ALL, False
-        if source.word(end) in ("with", "using") and (tool := self.item(end + 1)):
-            do.tools.append(tool[0])
-            end = do.end = tool[1]
+        if source.word(end) in ("with", "using"):
+            washing = source.starts(end + 1, "soap and water", "some water", "water")
+            tools = ([], washing) if washing else self.tools(end + 1)
+            do.tools += tools[0]
+            end = do.end = tools[1] or end
         wheres, after = self.places(end)
         if wheres and all(w.way is not Way.TO and w.anchor is not None for w in wheres):
             self._describe(things, wheres)
             end = after
         return [do], end
+
+    def tools(self, at: int) -> tuple[list[Phrase], int]:
+        """What something is done with: "(with) the rag and the bucket"; 0 if nothing is named."""
+        found: list[Phrase] = []
+        end = 0
+        i = at
+        while i and (tool := self.item(i)):
+            found, end = [*found, tool[0]], tool[1]
+            i = self._joined(end)
+        return found, end
 
     def _segments(self, at: int, given: list[Phrase] | None) -> tuple[list[Segment], int] | None:
         if given is None:

@@ -5,21 +5,38 @@ from __future__ import annotations
 import copy
 
 from planner.language.clause_words import ALSO, STARTING, TO_DO, TOO
-from planner.language.drafts import Act, Do, Noun, Pronoun
-from planner.language.english import AUXILIARIES, BEFORE_THAT, FILLERS, FIRST, MEANWHILE, THEN
+from planner.language.drafts import Act, Do, Noun, Pronoun, several
+from planner.language.english import (
+    AUXILIARIES,
+    BEFORE_THAT,
+    FILLERS,
+    FIRST,
+    MEANWHILE,
+    THEN,
+    TURNS,
+    words,
+)
 from planner.language.follow_ups import Shares
 from planner.language.lexicon import Actor, Occasion, Relation
 from planner.language.lists import PREDICATES
 from planner.language.reading import STOPS, AskReason, Source
 from planner.language.remarks import known
 from planner.language.state_frames import Dos
-from planner.language.verbs import Form, verbs_at
+from planner.language.verbs import Form, Frame, verbs_at
 
+_CLEANERS = words(
+    "sponge rag cloth towel soap brush broom mop bucket detergent duster dishcloth cleaner "
+    "napkin vacuum"
+) | {"paper towel", "dish soap", "scrub brush", "tea towel", "dish towel", "spray bottle"}
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 
 
 class Text(Shares):
     """Reads the sentences of a text into an order of requests."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self._turns: list[tuple[int, int]] = []
 
     def read(self) -> int | None:
         """Reads the text; the position of what no rule covers, or None."""
@@ -46,10 +63,16 @@ class Text(Shares):
                 return i
             i = end
         self._end_sentence()
+        if self._turns and not any(do.act is Act.GO or do.to for do in self.order.requests):
+            # A robot that turns left has not come anywhere.
+            raise source.unknown(*self._turns[0])
         return None
 
     def _part(self, at: int) -> int:
         """A word between clauses, or a clause; no clause follows another without such a word."""
+        if end := self._passing(at, self._turning(at)):
+            self._complete = False
+            return end
         if end := self._passing(at, self._people_said(at)):
             self._complete = True
             return end
@@ -93,10 +116,11 @@ class Text(Shares):
     def passed(self) -> frozenset[int]:
         """The positions of words that ask for nothing, or only say what is spoken of."""
         spans = [range(do.start, do.end) for do in (*self.order.mentions, *self.order.reasons)]
-        # Slicing takes a knife anyway.
+        # Slicing takes a knife anyway, and cleaning what cleans.
         spans += [range(t.start, t.end) for do in self.order.requests for t in do.tools
-                  if "sliced" in do.states and isinstance(t, Noun) and t.kind == "knife"
-                  and not t.described and not self.place(t.end)]  # fmt: skip
+                  if isinstance(t, Noun) and not t.described and not self.place(t.end)
+                  and (("sliced" in do.states and t.kind == "knife")
+                       or ({"clean", "dusted"} & {*do.states} and t.kind in _CLEANERS))]  # fmt: skip
         for do in self.order.requests:
             for thing in do.things:
                 for out in thing.instead_of if isinstance(thing, Noun) else ():
@@ -123,6 +147,18 @@ class Text(Shares):
     def source(self) -> Source:
         """The words that were read, without what was taken back."""
         return self._source
+
+    def _turning(self, at: int) -> int:
+        """Reads "turn left" and "take a step forward" on the way to a place that is named later."""
+        source = self._source
+        end = source.longest(at, TURNS)
+        if not end:
+            return 0
+        i = end + (source.word(end) == "to" and any(verbs_at(source.words, end + 1)))
+        if i == end and source.word(end) not in (",", "and", "then", *STOPS, ""):
+            return 0
+        self._turns.append((at, end))
+        return i
 
     def _so(self, at: int) -> int:
         """Reads "So I can sit", a reason, and not "so please sit"."""
@@ -344,6 +380,9 @@ class Text(Shares):
         candidates += [found for found in (self.clause(at), gap, self._my_share(at)) if found]
         if given and (found := self.verb_phrase(at, {Form.PAST}, given)):
             candidates.append(found)
+        if at == 0 and source.words[-1] != "?" and (found := self.verb_phrase(0, {Form.ING})):
+            # "Putting a plate in the sink", as a heading.
+            candidates.append(found)
         if not candidates:
             return None
         best = max(candidates, key=lambda found: found[1])
@@ -375,6 +414,22 @@ class Text(Shares):
             and self._source.word(gap[1]) in (",", "and")
             and not any(verbs_at(self._source.words, at))
         )  # fmt: skip
+
+    def _left_out(self, at: int) -> Pronoun | None:
+        """Reads "Heat the pie and place on the table": "it" is left out, and a place follows."""
+        last = self._previous[-1] if self._previous and self._sentence else None
+        if last is None or not last.things or last.act not in (Act.MOVE, Act.MAKE, Act.MENTION):
+            return None
+        for found in verbs_at(self._source.words, at):
+            end = at + found.length
+            tempers = found.verb.frame in (Frame.HEAT, Frame.COOL)
+            moves = tempers or found.verb.frame in (Frame.PUT, Frame.CARRY, Frame.AWAY)
+            changes = tempers or found.verb.frame is Frame.MAKE
+            joined = self._source.word(end) in (",", "and", "then")
+            if (moves and self.place(end)) or (changes and joined):
+                number = 2 if len(last.things) > 1 or any(map(several, last.things)) else 1
+                return Pronoun("them" if number == 2 else "it", number, end, end)
+        return None
 
     def _placing(self, at: int) -> Dos | None:
         """Reads "..., placing them next to each other"."""

@@ -53,6 +53,7 @@ class Frame(StrEnum):
     MEET = "meet"
     TELL = "tell"
     ANSWER = "answer"
+    EXAMINE = "examine"
     FOLLOW = "follow"
     GUIDE = "guide"
 
