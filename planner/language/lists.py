@@ -29,7 +29,7 @@ _AND = (
 )
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = words(table("predicates"))
-_DEEDS = words("play eat read sit sleep cook write wear exercise watch")
+_DEEDS = words("play eat read sit sleep cook write wear exercise")
 _PLURAL_PREDICATES = frozenset({"go", "belong", "are", "have", "need", "come", "want", "stay"})
 
 

@@ -34,6 +34,11 @@ def test_what_has_two_readings_is_asked(text: str, reason: str) -> None:
 
 
 SAME = [
+    # A thing whose name is also a deed
+    (
+        "Move the phone, watch and tape to the desk.",
+        "Move the phone, the watch and the tape to the desk.",
+    ),
     # The robot is spoken to at the end
     (
         "Bring the pen and the book to the office, robot.",
