@@ -36,7 +36,7 @@ from planner.language.english import (
 )
 from planner.language.lexicon import Part
 from planner.language.lists import Segment
-from planner.language.places import is_room
+from planner.language.places import is_furniture, is_room
 from planner.language.reading import STOPS
 from planner.language.remarks import Remarks
 from planner.language.verbs import Form, Frame, verbs_at
@@ -315,6 +315,13 @@ class Announcements(Circumstances):
 
     def _announcing(self, at: int, *, joint: bool) -> int:
         source = self._source
+        named = self.item(at + 1) if source.word(at) in ("organize", "organise") else None
+        tidied = (
+            named and isinstance(named[0], Noun) and (is_room(named[0]) or is_furniture(named[0]))
+        )
+        if named and tidied and source.word(named[1]) in STOPS | {"by"}:
+            # "Organize the office. Put the pens in the box".
+            return at + 1
         if end := source.longest(at, OCCASIONS) or (
             source.longest(at, JOINT_OCCASIONS) if joint else 0
         ):

@@ -242,6 +242,10 @@ TURNS = products(
     "take|make", "a|one|two|a few|a couple of", "step|steps|left|right|left turn|right turn",
     "|forward|forwards|back|left|right|to the left|to the right|to your left|to your right",
 )  # fmt: skip
+SIDEWAYS = phrases(
+    "left|right|around|straight|to the left|to the right|to your left|to your right"
+    "|across the room|across the kitchen"
+)
 """How to turn and step, which a robot that finds its way does by itself."""
 MEANWHILE = phrases(table("meanwhile"))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PRIVATE_ADJECTIVES, VAGUE_RESULTS
+from planner.language.english import PRIVATE_ADJECTIVES, SIDEWAYS, VAGUE_RESULTS
 from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
@@ -188,9 +188,13 @@ class Frames(MovingFrames):
         """GO: an agent to a place."""
         if given is not None or self._source.starts(i, "to bed", "to sleep"):
             return None
+        aside = self._source.longest(i, SIDEWAYS)
+        i = aside if aside and self.place(aside) else i
         wheres, end = self.places(i)
         if verb.base in _REACHING and (place := self.item(i)):
-            wheres, end = [Where(Relation.AT, place[0], Way.TO, i, place[1])], place[1]
+            around, end = self.located(place[1])
+            self._describe([place[0]], around)
+            wheres = [Where(Relation.AT, place[0], Way.TO, i, end)]
         if not wheres or any(w.way is Way.FROM for w in wheres):
             return None
         if any(isinstance(w.anchor, Spot) and w.anchor not in (Spot.ME, Spot.HERE) for w in wheres):

@@ -63,11 +63,18 @@ def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened, ()
-    tokens = listed_first(rejoined(tuple(_spelled(token) for token in raw)))
+    tokens = listed_first(rejoined(_once(tuple(_spelled(token) for token in raw))))
     found = _found(text, tokens)
     parted = sentences_apart(tokens) if isinstance(found[0], NotUnderstood) else tokens
     again = _found(text, parted) if parted != tokens else found
     return again if isinstance(again[0], Goal) else found
+
+
+def _once(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words without an article or preposition that is written twice: "to the the table"."""
+    small = THE | {"a", "an", "to", "in", "on", "of", "and"}
+    pairs = zip(("", *(token.word for token in tokens)), tokens, strict=False)
+    return tuple(token for before, token in pairs if not (token.word == before and before in small))
 
 
 def _found(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:

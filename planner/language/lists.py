@@ -76,6 +76,9 @@ class Items(Modified):
                 i = end + (source.word(end) == ",")
                 break
         end = source.starts(i, *_AND)
+        if i == at and source.word(i).isdecimal() and self.item(i):
+            # "1 cup 1 plate 2 forks".
+            return i
         if not end:
             return i if i > at and source.word(i - 1) == "," else 0
         for filler in ("also", "both", "maybe", "finally", "even"):

@@ -206,8 +206,20 @@ EXCEPT = (
     "bar",
 )  # fmt: skip
 _SIDES = (
-    (("on the left side", "on the left", "on your left side", "on your left"), Pick.LEFTMOST),
-    (("on the right side", "on the right", "on your right side", "on your right"), Pick.RIGHTMOST),
+    (
+        ("on the left side", "on the left", "on your left side", "on your left", "to your left"),
+        Pick.LEFTMOST,
+    ),
+    (
+        (
+            "on the right side",
+            "on the right",
+            "on your right side",
+            "on your right",
+            "to your right",
+        ),
+        Pick.RIGHTMOST,
+    ),
     (("in front of you", "closest to you", "nearest to you"), Pick.NEAREST),
 )
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
@@ -309,6 +321,11 @@ class Modified(Persons):
         if found is None:
             return 0
         inner, end = found
+        joined = self.noun(end + 1) if source.word(end) == "and" else None
+        if joined and source.starts(joined[1], "in it", "on it", "inside it", "in them", "on them"):
+            # "The pan with an egg and a spoon in it".
+            noun.holding.append(inner)
+            inner, end = joined
         after = source.starts(
             end,
             "in it",

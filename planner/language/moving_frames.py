@@ -25,7 +25,11 @@ class MovingFrames(OccasionFrames):
 
     def put(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """PUT: a place is needed, with or without motion."""
-        if verb.base in ("set", "lay") and given is None and (found := self._set_table(start, i)):
+        if (
+            verb.base in ("set", "lay", "set up")
+            and given is None
+            and (found := self._set_table(start, i))
+        ):
             return found
         if given is None and (found := self._pour(verb, start, i, given)):
             return found

@@ -340,14 +340,15 @@ def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     for at, token in enumerate(tokens):
         commands = any(
             Form.BASE in verb.forms and (after := words[at + verb.length : at + verb.length + 1])
-            and (after[0] in ARTICLES or after[0] in NUMBERS or (*after,) in PREPOSITION_WORDS
+            and (after[0] in ARTICLES | {"it", "them"} or after[0] in NUMBERS
+                 or (*after,) in PREPOSITION_WORDS
                  or (_names_thing(words, at + verb.length) and _only_verb(words, at)))
             for verb in verbs_at(words, at)
         )  # fmt: skip
         ends = any(
-            (match := default_lexicon().at(words, k)) is not None and k + match.length == at
-            and _names_thing(words, k)
-            for k in range(max(0, at - 3), at)
+            (match := default_lexicon().at(words, k)) is not None and _names_thing(words, k)
+            and k + match.length in (at, at - (words[at - 1] in ("door", "doors")))
+            for k in range(max(0, at - 4), at)
         )  # fmt: skip
         if commands and ends:
             found.append(Token(".", token.start, token.start))

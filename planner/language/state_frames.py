@@ -23,6 +23,8 @@ class StateFrames(Objects):
     def make(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """MAKE: things get the state of the verb."""
         i += given is None and self._source.word(i) in ("me", "us") and self.item(i + 1) is not None
+        if given is None and verb.state in ("open", "closed"):
+            i, given = self._door(i)
         if given is None and verb.state in ("clean", "dusted"):
             i = self._dirt(i)
         found = self._state_of(verb.state, start, i, given)
@@ -41,6 +43,15 @@ class StateFrames(Objects):
             for thing in do.things
         )
         return found if chores else None
+
+    def _door(self, at: int) -> tuple[int, list[Phrase] | None]:
+        """Reads "the door", of what was spoken of last, and "the door of the oven"."""
+        end = self._source.starts(at, "the door", "the doors", "its door", "its doors")
+        if self._source.word(end) == "of" and end:
+            return end + 1, None
+        if not end or self.place(end):
+            return at, None
+        return end, [Pronoun("it", 1, at, end)]
 
     def _dirt(self, at: int, *, of: bool = False) -> int:
         """The position after "the dust and stains off", or after "of (any) dust" behind a thing."""

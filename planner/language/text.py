@@ -26,7 +26,7 @@ from planner.language.verbs import Form, Frame, verbs_at
 
 _CLEANERS = words(
     "sponge rag cloth towel soap brush broom mop bucket detergent duster dishcloth cleaner "
-    "napkin vacuum"
+    "napkin"
 ) | {"paper towel", "dish soap", "scrub brush", "tea towel", "dish towel", "spray bottle"}
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 
@@ -120,7 +120,8 @@ class Text(Shares):
         spans += [range(t.start, t.end) for do in self.order.requests for t in do.tools
                   if isinstance(t, Noun) and not t.described and not self.place(t.end)
                   and (("sliced" in do.states and t.kind == "knife")
-                       or ({"clean", "dusted"} & {*do.states} and t.kind in _CLEANERS))]  # fmt: skip
+                       or ({*do.states} <= {"clean", "dusted"} and t.kind in _CLEANERS))
+                  ]  # fmt: skip
         for do in self.order.requests:
             for thing in do.things:
                 for out in thing.instead_of if isinstance(thing, Noun) else ():
@@ -154,6 +155,9 @@ class Text(Shares):
         end = source.longest(at, TURNS)
         if not end:
             return 0
+        if source.word(end) == "at" and (corner := self.place(end)):
+            # "Turn right at the fridge".
+            end = corner[1]
         i = end + (source.word(end) == "to" and any(verbs_at(source.words, end + 1)))
         if i == end and source.word(end) not in (",", "and", "then", *STOPS, ""):
             return 0
@@ -361,7 +365,11 @@ class Text(Shares):
             # "Make sure that the cup is clean and that the plate is on the table".
             return self.statement(at + 1, wish=True) or self.clause(at)
         given = list(self._given) if self._sentence else []
-        if source.word(at - 1) == "and" and given and not self.item(at + 1):
+        if (
+            source.word(at - 1) == "and"
+            and given
+            and not (self.item(at + 1) or source.starts(at + 1, "the door"))
+        ):
             found = self.verb_phrase(at, {Form.PAST}, given)
             if found and all(do.to or do.states for do in found[0]):
                 # "I want the plates washed and put in the cabinet".

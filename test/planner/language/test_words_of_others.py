@@ -120,6 +120,39 @@ SAME = [
         "Store a pie, a lime and two eggs in the fridge.",
     ),
     ("Home service robot, please wash 1 plate.", "Wash a plate."),
+    (
+        "Find 1 cup 1 plate 2 forks and put them on the desk.",
+        "Find a cup, a plate and two forks and put them on the desk.",
+    ),
+    (
+        "Put a pot with an egg and a spoon in it in the sink.",
+        "Put a pot that has an egg and a spoon in it in the sink.",
+    ),
+    # Doors and drawers
+    (
+        "Open the oven, put the pie in the oven, and shut the door.",
+        "Open the oven, put the pie in the oven, and shut the oven.",
+    ),
+    ("Close the door of the fridge.", "Close the fridge."),
+    (
+        "get a pear open the fridge door put the pear in the fridge",
+        "Get a pear. Open the fridge. Put the pear in the fridge.",
+    ),
+    # Floors, tables and offices
+    ("Sweep the kitchen floor and polish the desk.", "Clean the kitchen floor and the desk."),
+    ("Set up the table for dinner.", "Set the table for dinner."),
+    (
+        "Organize the office by putting the pens in the box.",
+        "Help me organize the office. Put the pens in the box.",
+    ),
+    (
+        "Organize the office. Put the pens in the box.",
+        "Help me organize the office. Put the pens in the box.",
+    ),
+    ("Move the globe to the the desk.", "Move the globe to the desk."),
+    # The way, once more
+    ("Turn right at the fridge and walk to the left towards the sink.", "Walk to the sink."),
+    ("Step forward to face the globe on the desk.", "Approach the globe on the desk."),
     # "These items" came there just before
     (
         "Take the hat to the hall. Next, take the pen to the hall. "
@@ -142,6 +175,10 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
     "text",
     [
         "Turn around.",
+        "Close the door to the hall.",
+        "Close the door.",
+        "Organize the shoes. Put the cup on the table.",
+        "Move the cup to your left.",
         "Turn left, then take a step forward.",
         "Examine the mug.",
         "Heat the pie and clean.",
