@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PRIVATE_ADJECTIVES, SIDEWAYS, VAGUE_RESULTS
+from planner.language.english import PRIVATE_ADJECTIVES, SIDEWAYS, THEN, VAGUE_RESULTS
 from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames
@@ -217,6 +217,9 @@ class Frames(MovingFrames):
             # "Leave the bedroom" is to go.
             return self.result(end, parts, start)
         last = parts[-1].wheres[-1:]
+        if last and isinstance(last[0].anchor, Noun) and self._done_before(start):
+            # "Clean the sink. When you are done, leave the rag on the shelf".
+            return self._moves(Verb("leave", Frame.PUT), parts, start, end, static=True)
         stays = (
             last
             and (last[0].anchor in (Spot.BACK, None) or isinstance(last[0].anchor, PlaceWhere))
@@ -251,6 +254,13 @@ class Frames(MovingFrames):
         if not placed and (self._ends(end) or source.word(end) in ("and", "but")):
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         return None
+
+    def _done_before(self, at: int) -> bool:
+        """Whether "when you are done" stands right before."""
+        source = self._source
+        end = at - (source.word(at - 1) == ",")
+        starts = (k for k in range(max(0, end - 5), end) if source.longest(k, THEN) == end)
+        return any({"done", "finished"} & {*source.words[k:end]} for k in starts)
 
     def _ahead(self, at: int) -> range:
         """The positions up to the end of the sentence."""

@@ -90,7 +90,8 @@ class MovingFrames(OccasionFrames):
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
         static = verb.frame is Frame.PICK and (
-            self._into_object(segments[0]) or bool(segments[0][-1].arrangement)
+            self._into_object(segments[0], gathered=verb.base.startswith(("collect", "gather")))
+            or bool(segments[0][-1].arrangement)
         )
         if verb.frame in (Frame.CARRY, Frame.FETCH):
             last = segments[0][-1]
@@ -133,11 +134,11 @@ class MovingFrames(OccasionFrames):
                     and not thing.bare for thing in segment.things)
         )  # fmt: skip
 
-    def _into_object(self, segments: list[Segment]) -> bool:
+    def _into_object(self, segments: list[Segment], *, gathered: bool) -> bool:
         wheres = segments[-1].wheres
-        told = any(where.way is Way.STATIC for where in wheres[:-1])
-        if told and wheres[-1].relation in BY_SIDE:
-            # "Pick up the apple in the sink next to the spoon" says where it is.
+        told = any(where.way is Way.STATIC for where in wheres[:-1]) or not gathered
+        if told and wheres and wheres[-1].relation in BY_SIDE:
+            # "Pick up the apple (in the sink) next to the spoon" says where it is.
             return False
         anchor = wheres[-1].anchor if wheres else None
         return isinstance(anchor, Noun) and not is_room(anchor) and not is_furniture(anchor)

@@ -410,8 +410,8 @@ class Nouns(Quantities):
     def _pieces(self, at: int, noun: Noun) -> int | None:
         """Reads "two pieces of soap", "a set of keys", "a slice of cooked apple"."""
         source = self._source
-        measure, of = source.word(at).removesuffix("s"), at + 2 + (source.word(at + 2) in THE)
-        end = self._head(self._adjectives(of, noun), noun)
+        measure = source.word(at).removesuffix("s")
+        end = self._head(self._adjectives(at + 2, noun), noun)
         cut = f"{measure} of {noun.kind}"
         if end is not None and default_word_meanings().knows(cut):
             noun.kind = cut

@@ -179,8 +179,12 @@ class Order:
         self.steps[-1].append(do)
 
     def _with_people(self, do: Do) -> bool:
-        """Whether people are met, told, followed or guided in the order in which it is said."""
-        return any(item.act in WITH_PEOPLE for item in (do, *self.steps[-1]))
+        """Whether people are met, told, followed or guided in the order in which it is said.
+
+        So are places gone to: nobody is at two of them.
+        """
+        went = do.act is Act.GO and any(item.act is Act.GO for item in self.steps[-1])
+        return went or any(item.act in WITH_PEOPLE for item in (do, *self.steps[-1]))
 
     def _presume(self, do: Do) -> None:
         """Reads "my pills should be in the cabinet; fetch them": says where they are."""

@@ -25,8 +25,7 @@ from planner.language.state_frames import Dos
 from planner.language.verbs import Form, Frame, verbs_at
 
 _CLEANERS = words(
-    "sponge rag cloth towel soap brush broom mop bucket detergent duster dishcloth cleaner "
-    "napkin"
+    "sponge rag cloth towel soap brush broom mop bucket detergent duster dishcloth cleaner napkin"
 ) | {"paper towel", "dish soap", "scrub brush", "tea towel", "dish towel", "spray bottle"}
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 

@@ -11,6 +11,7 @@ from planner.language.reading import Ask
 
 # What was once read as something else.
 ASKED = [
+    ("Pick up the red pear to the left of the teapot.", "where"),
     ("Pick up the lemon inside the bowl next to the fork.", "where"),
     ("Bring a spoon on the desk.", "where"),
     (
@@ -150,7 +151,16 @@ SAME = [
         "Help me organize the office. Put the pens in the box.",
     ),
     ("Move the globe to the the desk.", "Move the globe to the desk."),
+    # What is left somewhere after the work
+    (
+        "Scrub the sink. When you are done, leave the sponge next to the sink.",
+        "Scrub the sink. When you are done, put the sponge next to the sink.",
+    ),
     # The way, once more
+    (
+        "Go to the bed, go to the desk and face the couch.",
+        "Go to the bed, then go to the desk, then go to the couch.",
+    ),
     ("Turn right at the fridge and walk to the left towards the sink.", "Walk to the sink."),
     ("Step forward to face the globe on the desk.", "Approach the globe on the desk."),
     # "These items" came there just before
