@@ -106,7 +106,8 @@ PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
             _ON,
             _STATIC,
         ): "on|upon|over|on top of|atop|all over|on the top of|in the middle of|in the center of"
-        "|in the centre of|at the center of|at the centre of|on the surface of",
+        "|in the centre of|at the center of|at the centre of|on the surface of"
+        "|on the back of|on the edge of|on the end of|on the corner of",
         (_ON, _TO): "onto|on to|to the top of|to be on top of",
         (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"
         "|all across|on the inside of|somewhere in",

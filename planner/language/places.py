@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, table, words
+from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, THE, table, words
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, goes_inside
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import STOPS, AskReason
@@ -244,6 +244,9 @@ class Places(NounPhrases):
                 return None
             wheres.append(Where(Relation.NEXT_TO, second[0], Way.STATIC, i, second[1], comma=True))
             return wheres, second[1]
+        if isinstance(noun, Noun) and noun.count is Amount.ALL and source.word(noun.start) in THE:
+            # "Between the sinks": there are two.
+            noun.count, noun.definite = 2, True
         return (wheres, i) if isinstance(noun, Noun) and noun.count == 2 else None
 
     def _preposition(self, at: int) -> tuple[list[Where], int] | None:

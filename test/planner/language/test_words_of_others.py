@@ -151,6 +151,10 @@ SAME = [
         "Help me organize the office. Put the pens in the box.",
     ),
     ("Move the globe to the the desk.", "Move the globe to the desk."),
+    # Places
+    ("Put the vase between the lamps.", "Put the vase between the two lamps."),
+    ("Put the book on the edge of the desk.", "Put the book on the desk."),
+    ("Secure the wallet in the box.", "Put the wallet in the box."),
     # What is left somewhere after the work
     (
         "Scrub the sink. When you are done, leave the sponge next to the sink.",
