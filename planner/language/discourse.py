@@ -95,8 +95,10 @@ class Discourse(RoomContexts):
             )
             and not self._moved(own)
         ):
+            origins = [w.anchor for thing in own for w in thing.where if w.way is Way.FROM]
             for where in do.to:
-                where.anchor = Spot.USUAL
+                # "Wash the cup from the cabinet and put it back".
+                where.anchor = origins[0] if len(own) == len(origins) == 1 else Spot.USUAL
         if do.act is Act.LEAVE:
             self._protected += own
         targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun) and not do.guess]

@@ -246,6 +246,11 @@ class MovingFrames(OccasionFrames):
         segments = self._segments(i, given)
         if segments is None:
             return None
+        if any(where.way is Way.TO for part in segments[0] for where in part.wheres):
+            # "Throw away the newspapers into the recycling bin".
+            return self._moves(
+                Verb("drop", Frame.PUT), segments[0], start, segments[1], static=True
+            )
         do = self._trash(self.attach(segments[0]), start, segments[1])
         if verb.frame is Frame.BIN:
             do.to[0].anchor = Noun("bin", start, i, definite=True)

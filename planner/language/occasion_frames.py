@@ -38,7 +38,8 @@ class OccasionFrames(StateFrames):
             return None
         self._describe([table], wheres)
         things = self.objects(end + 1) if self._source.word(end) == "with" else None
-        if things is not None and self._no_targets(things[0]):
+        placed = things and any(part.wheres for part in things[0])
+        if things is not None and not placed and self._no_targets(things[0]):
             # "Set the table with two plates and a jug": just these.
             to = [Where(Relation.ON_TOP, table, Way.TO, start, end)]
             return [Do(Act.MOVE, self.attach(things[0]), start, things[1], to)], things[1]

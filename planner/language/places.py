@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Either, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import PREPOSITION_WORDS, PREPOSITIONS, THE, table, words
-from planner.language.lexicon import Amount, Arrangement, Relation, Spot, goes_inside
+from planner.language.lexicon import (
+    Amount,
+    Arrangement,
+    Relation,
+    Spot,
+    goes_inside,
+    resting_relations,
+)
 from planner.language.noun_phrases import NounPhrases
 from planner.language.reading import STOPS, AskReason
 from planner.world.catalogue import default_word_meanings
@@ -348,6 +355,10 @@ def _fitting(relation: Relation, way: Way, anchor: Phrase) -> Relation:
             return Relation.IN
     if relation is Relation.IN and isinstance(anchor, Noun) and anchor.kind == "floor":
         return Relation.ON_TOP
+    if relation is Relation.IN and isinstance(anchor, Noun) and is_furniture(anchor):
+        # "In the kitchen table", which has no inside.
+        tops = resting_relations(anchor.kind) == {Relation.ON_TOP}
+        return Relation.ON_TOP if tops else relation
     if relation is Relation.ON_TOP and isinstance(anchor, Noun) and is_room(anchor):
         # "All over the bedroom".
         return Relation.IN

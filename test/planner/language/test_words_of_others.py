@@ -155,6 +155,15 @@ SAME = [
     ("Put the vase between the lamps.", "Put the vase between the two lamps."),
     ("Put the book on the edge of the desk.", "Put the book on the desk."),
     ("Secure the wallet in the box.", "Put the wallet in the box."),
+    ("Put the pear in the couch.", "Put the pear on the couch."),
+    (
+        "Wash the cup from the cabinet, put it back.",
+        "Wash the cup from the cabinet, then put it in the cabinet.",
+    ),
+    (
+        "Throw the old newspapers away into the recycling bin.",
+        "Put the newspapers in the recycling bin.",
+    ),
     # What is left somewhere after the work
     (
         "Scrub the sink. When you are done, leave the sponge next to the sink.",
@@ -191,6 +200,7 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Turn around.",
         "Close the door to the hall.",
         "Close the door.",
+        "Set the table with a cup and a plate in the cabinet.",
         "Organize the shoes. Put the cup on the table.",
         "Move the cup to your left.",
         "Turn left, then take a step forward.",
