@@ -31,6 +31,7 @@ class Discourse(RoomContexts):
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
         self._sliced: list[Noun] = []
+        self._made: list[tuple[Noun, str]] = []
         self._before: int | None = None
         # The last of whom was spoken, and whether the latest request is about people alone.
         self.person: Noun | None = None
@@ -117,6 +118,7 @@ class Discourse(RoomContexts):
             self._spoken.append(Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
             self._sliced += own
+        self._made += [(thing, s) for thing in own for s in do.states if do.act is Act.MAKE]
 
     def _swap_places(self, do: Do, own: list[Noun]) -> None:
         """Reads "bring me the vase and put the orchid in its place": where the vase was."""
@@ -192,7 +194,10 @@ class Discourse(RoomContexts):
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if any(noun is known for known in self._nouns):
             return noun
-        if again := self._brought_there(noun) or self._all_that(noun):
+        if again := (
+            self._brought_there(noun) or self._all_that(noun) or self._made_so(noun)
+            or self._taken_from(noun)
+        ):  # fmt: skip
             return again
         for where in noun.where:
             self._where(where, [noun, *own])
@@ -236,6 +241,26 @@ class Discourse(RoomContexts):
         noun.where = there
         brought = last.places and any(thing is earlier for thing in last.things)
         return earlier if brought else None
+
+    def _made_so(self, noun: Noun) -> Noun | None:
+        """Reads "wash the cup, then put the clean cup away": the one that was washed."""
+        states, noun.states = noun.states, []
+        plain = not noun.described and (noun.definite or noun.count is Amount.ALL)
+        noun.states = states
+        made = [n for n, state in self._made if n.kind == noun.kind and states == [state]]
+        return made[-1] if plain and made else None
+
+    def _taken_from(self, noun: Noun) -> Noun | None:
+        """Reads "take the cup to the desk, then the cup from the desk to the bed": the same cup."""
+        place = noun.where[0] if noun.definite and len(noun.where) == 1 else None
+        if place is None or place.way is not Way.FROM or not isinstance(place.anchor, Noun):
+            return None
+        for spoken in reversed(self._spoken):
+            there = any(target.kind == place.anchor.kind for target in spoken.targets)
+            same = [thing for thing in spoken.things if thing.kind == noun.kind]
+            if there and len(same) == 1:
+                return same[0]
+        return None
 
     def _all_that(self, noun: Noun) -> Noun | None:
         """Reads "clear the table and put everything in the dishwasher": all that was on it."""

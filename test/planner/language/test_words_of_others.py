@@ -15,13 +15,17 @@ ASKED = [
     ("Pick up the lemon inside the bowl next to the fork.", "where"),
     ("Bring a spoon on the desk.", "where"),
     (
-        "Take the hat and the scarf to the closet. Then take the pen to the office. "
-        "Then take the lamp to the office. Finally, bring them both to the hall.",
+        (
+            "Take the hat and the scarf to the closet. Then take the pen to the office. "
+            "Then take the lamp to the office. Finally, bring them both to the hall."
+        ),
         "what",
     ),
     (
-        "Take the hats to the closet. Then take the pen to the office. "
-        "Then take the lamp to the bedroom. Finally, bring them to the hall.",
+        (
+            "Take the hats to the closet. Then take the pen to the office. "
+            "Then take the lamp to the bedroom. Finally, bring them to the hall."
+        ),
         "what",
     ),
 ]
@@ -164,6 +168,19 @@ SAME = [
         "Throw the old newspapers away into the recycling bin.",
         "Put the newspapers in the recycling bin.",
     ),
+    # What was made so, or brought there, just before
+    (
+        "Wash the cup, then put the clean cup in the cabinet.",
+        "Wash the cup, then put it in the cabinet.",
+    ),
+    (
+        "Slice all the carrots, and put all sliced carrots in the bowl.",
+        "Slice all the carrots, then put them in the bowl.",
+    ),
+    (
+        "Move the globe from the hall to the desk. Then move the globe from the desk to the bed.",
+        "Move the globe from the hall to the desk. Then move it to the bed.",
+    ),
     # What is left somewhere after the work
     (
         "Scrub the sink. When you are done, leave the sponge next to the sink.",
@@ -178,8 +195,10 @@ SAME = [
     ("Step forward to face the globe on the desk.", "Approach the globe on the desk."),
     # "These items" came there just before
     (
-        "Take the hat to the hall. Next, take the pen to the hall. "
-        "Lastly, take all these items from the hall to the office.",
+        (
+            "Take the hat to the hall. Next, take the pen to the hall. "
+            "Lastly, take all these items from the hall to the office."
+        ),
         "Take the hat to the hall. Next, take the pen to the hall. "
         "Lastly, take the hat and the pen to the office.",
     ),
