@@ -199,8 +199,10 @@ SAME = [
             "Take the hat to the hall. Next, take the pen to the hall. "
             "Lastly, take all these items from the hall to the office."
         ),
-        "Take the hat to the hall. Next, take the pen to the hall. "
-        "Lastly, take the hat and the pen to the office.",
+        (
+            "Take the hat to the hall. Next, take the pen to the hall. "
+            "Lastly, take the hat and the pen to the office."
+        ),
     ),
 ]
 
