@@ -29,7 +29,7 @@ from launch_ros.actions import Node
 
 from planner.bringup import NodeSpec, node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Argument, Arguments, option_arguments
-from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED
+from planner.command_line import EXIT_CONFIGURATION, EXIT_FAILED
 from planner.network import confine
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.policy import (

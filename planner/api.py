@@ -21,7 +21,7 @@ from planner.evaluation.trace_builder import DecisionRecord
 from planner.memory.maps.occupancy import FloorSurvey
 from planner.models.caller import ModelCall
 from planner.models.model_choice import ModelChoice, make_model
-from planner.narrator.story import Moment
+from planner.narrator.picture import Moment
 from planner.parts.option import OptionValue
 from planner.planning.part import make_planner
 from planner.planning.planner import Planner, Task

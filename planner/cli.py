@@ -20,8 +20,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
-from planner.command_line import CommandParser, ShowVersion
-from planner.environment import EXIT_INTERRUPTED, EXIT_USAGE
+from planner.command_line import EXIT_INTERRUPTED, EXIT_USAGE, CommandParser, ShowVersion
 from planner.parts.command import CommandPart, further_commands
 from planner.world.errors import PlannerError
 

@@ -18,8 +18,13 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, Arguments
-from planner.command_line import add_deadline_flag, add_model_flags, add_sensors_flag
-from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED
+from planner.command_line import (
+    EXIT_FAILED,
+    EXIT_INTERRUPTED,
+    add_deadline_flag,
+    add_model_flags,
+    add_sensors_flag,
+)
 from planner.memory.part import UPDATERS
 from planner.planning.part import PLANNERS
 from planner.replay.judging import check_bag

@@ -22,7 +22,7 @@ from enum import Enum, auto
 from types import FrameType
 from typing import IO
 
-from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, PERIOD_S, Pulse
+from planner.command_line import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, PERIOD_S, Pulse
 from planner.warm_start import Fork
 
 _LONGEST_LINE_BYTES = 64 * 1024

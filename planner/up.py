@@ -22,7 +22,8 @@ from planner.bringup_arguments import (
     Arguments,
     option_arguments,
 )
-from planner.environment import EXIT_CONFIGURATION, EXIT_OK, ros_environment
+from planner.command_line import EXIT_CONFIGURATION, EXIT_OK
+from planner.environment import ros_environment
 from planner.planning.part import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.policy import (

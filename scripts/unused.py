@@ -33,6 +33,8 @@ CALLED = (
     "main_of_mouth",
     # Of subcommands, whose records name them.
     "add_examples", "run_examples", "add_samples", "run_samples",
+    "add_failures", "run_failures", "add_answer_arguments", "run_answer", "add_attend_arguments",
+    "run_attend", "add_approve_arguments", "run_approve_command", "add_look_arguments", "run_look",
     # TEACh's definitions of tasks.
     "water_plant", "make_coffee", "clean_all", "put_all_on", "put_all_in_one", "boil_potato",
     "n_slices", "n_cooked_slices", "plate_of_toast", "sandwich", "salad", "breakfast",

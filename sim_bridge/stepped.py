@@ -22,7 +22,7 @@ from planner.world.primitive import (
 from planner.world.state import WorldState
 from sim_bridge.backend import Handle
 from sim_bridge.geometry import in_map
-from sim_bridge.requests import refusal_of
+from sim_bridge.runtime import refusal_of
 
 # Phase, progress, and for how many seconds from now one long step equals short ones.
 Stage: TypeAlias = tuple[str, float, float]

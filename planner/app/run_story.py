@@ -12,7 +12,7 @@ from planner.app.run import EpisodeRun
 from planner.evaluation.progress import Progress
 from planner.houses.marks import Move, Point
 from planner.narrator import story
-from planner.narrator.story import MIN_STEP_M, Moment, draw_run, save
+from planner.narrator.picture import MIN_STEP_M, Moment, draw_run, save
 from planner.parts.calls import acted_as
 from planner.planning.planner import AgentResult, Context, Decision, Planner
 from planner.planning.session import Event

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from planner.bad_day.harness import Schedule
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import (
     GAVE_UP,
     LIMIT_S,
@@ -23,7 +23,7 @@ from planner.bad_day.permission import (
     unpermitted_motions,
 )
 from planner.bad_day.trial import Check, Outcome, Violation
-from planner.environment import EXIT_CONFIGURATION, EXIT_OK
+from planner.command_line import EXIT_CONFIGURATION, EXIT_OK
 
 # motion.speed_m_s of config/safety.yaml, plus a margin for time steps and rounding.
 MAX_SPEED_M_S = 0.55

@@ -13,7 +13,8 @@ from functools import partial
 from pathlib import Path
 
 from planner.bad_day.bridge_checks import Evidence, Recovery, back_s, judge_run
-from planner.bad_day.harness import ANSWER_S, READY_S, Event, Fault, Faults, RobotHarness
+from planner.bad_day.faults import Event, Fault
+from planner.bad_day.harness import ANSWER_S, READY_S, Faults, RobotHarness
 from planner.bad_day.permission import Cause, Request, Revocation, joined, read_records, truncated
 from planner.bad_day.processes import Program, ProgramSpec
 from planner.bad_day.schedule import Timeline

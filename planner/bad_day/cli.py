@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import asdict
 from pathlib import Path
 
-from planner.bad_day.harness import Fault, Schedule
+from planner.bad_day.faults import Fault, Schedule
 from planner.bad_day.schedule import FORMS, OUTAGES, make_schedule, outage_form, outage_schedule
 from planner.bad_day.trial import Outcome, line, repeat_command, table
-from planner.environment import EXIT_FAILED, EXIT_OK, ros_environment
+from planner.command_line import EXIT_FAILED, EXIT_OK
+from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
 DEFAULT_RUNS = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from importlib.util import find_spec
 
-from planner.bad_day.harness import Fault
+from planner.bad_day.faults import Fault
 from planner.bad_day.schedule import FormPart, HarnessMaker, StackTask
 
 

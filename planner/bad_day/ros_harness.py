@@ -12,7 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.harness import READY_S, Event, Fault, Faults, Schedule, enable, safety_rules
+from planner.bad_day.faults import Event, Fault, Schedule
+from planner.bad_day.harness import READY_S, Faults, enable, safety_rules
 from planner.bad_day.permission import Motion, Sample
 from planner.bad_day.schedule import SERVERS
 from planner.bad_day.watching.node import Operator, RobotWatcher

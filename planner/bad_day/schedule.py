@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from planner.bad_day.harness import ENABLING, RECOVERY, Event, Fault, Schedule
+from planner.bad_day.faults import ENABLING, RECOVERY, Event, Fault, Schedule
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 from planner.world.errors import PlannerError

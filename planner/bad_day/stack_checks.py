@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from planner.bad_day.harness import Event, Fault, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.permission import (
     ARM_LIMIT_S,
     LIMIT_S,
@@ -21,7 +21,7 @@ from planner.bad_day.permission import (
     joined,
 )
 from planner.bad_day.trial import Check, Outcome, Violation
-from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from planner.command_line import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.replay.bag import Bag, read_bag
 from planner.replay.judging import check_bag, recordings
 from planner.replay.storage import SequenceGaps

@@ -16,7 +16,8 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
-from planner.bad_day.harness import GOAL_TIMEOUT_S, Event, Fault, Schedule, safety_rules
+from planner.bad_day.faults import Event, Fault, Schedule
+from planner.bad_day.harness import GOAL_TIMEOUT_S, safety_rules
 from planner.bad_day.permission import Cause, Revocation, read_records
 from planner.bad_day.processes import Program, ProgramSpec, SmallDisk
 from planner.bad_day.schedule import FORMS, SUPERVISOR, Timeline

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from planner.bad_day.harness import Schedule
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import Revocation
 from planner.bad_day.processes import (
     LEFTOVER_SEGMENTS,

@@ -39,7 +39,7 @@ def _explore(house: House, output: Path | None) -> str:
     from planner.app.house_tour import survey
     from planner.houses.drawing import draw_explored, draw_floor_plan
     from planner.houses.label_layout import MapFrame
-    from planner.narrator.story import save
+    from planner.narrator.picture import save
     from sim_bridge.embedded.backend import EmbeddedBackend
     from sim_bridge.embedded.options import default_options
 

@@ -29,14 +29,13 @@ from planner.training.chat_tuning import (
     read_chats,
     tune_chats,
 )
-from planner.training.gguf_weights import unpack
 from planner.training.improvement.journal import CURVE
 from planner.training.improvement.loop import CausalLearner, Field, Learner, NetworkLearner, improve
 from planner.training.improvement.sampler import ALGORITHMS, ImprovementRecipe, SoftmaxMode
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
 from planner.training.traces.folder import read_traces
 from planner.training.traces.rules import with_fewer_searches
-from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe
+from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe, unpack
 from planner.world.errors import PlannerError
 from planner.world.topics import one_line
 

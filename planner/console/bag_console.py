@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from planner.command_line import termination_requested
+from planner.command_line import EXIT_OK, termination_requested
 from planner.console.access import Access, Pictures
 from planner.console.connection import Hub
 from planner.console.facts import Json, Table
@@ -17,7 +17,6 @@ from planner.console.orders import Done
 from planner.console.protocol import Hello, Order, Play, Seek
 from planner.console.server import Server
 from planner.console.view import AGENT_TOPICS, SHARED_TOPICS, Snapshot, View
-from planner.environment import EXIT_OK
 from planner.models.ledger import PriceTable
 from planner.replay.bag import Bag, RawMessage
 from planner.replay.report.floor_plan import COMPRESSED, small_picture

@@ -129,7 +129,7 @@ def run(
         places = [path for word in args.places for path in find(word)]
         return correct(places, args.corrections, args.output)
     if args.action == "draw":
-        from planner.episodes.arguments import draw
+        from planner.episodes.drawing.cli import draw
 
         return draw(args.episode, args.output, args.house, understand)
     if args.action == "review":

@@ -14,10 +14,10 @@ import shapely
 
 from planner.world.catalogue import Catalogue, ObjectClass, default_catalogue
 from planner.world.floor_grid import WALL_THICKNESS_M, connected_parts, door_corners
-from planner.world.furnishing import furniture_corners, object_size, polygons
+from planner.world.furnishing import object_size
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
-from planner.world.object_checks import reach_of
+from planner.world.object_checks import furniture_corners, polygons, reach_of
 from planner.world.receptacle import known_shape
 from planner.world.states import default_states
 from planner.world.vocabulary import Relation, floor_name

@@ -17,9 +17,10 @@ from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import Episode
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
 from planner.world.floor_map import OCCUPIED, UNKNOWN, FloorMap
-from planner.world.furnishing import furniture_corners, object_corners, thing_parts
+from planner.world.furnishing import thing_parts
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.house import Door, Furniture, House, ObjectPlacement
+from planner.world.object_checks import furniture_corners, object_corners
 from planner.world.shapes import outline_from_above
 from planner.world.vocabulary import Relation
 

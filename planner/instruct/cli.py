@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from planner import environment
 from planner import environment as namespace
-from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, ros_environment
+from planner.command_line import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
+from planner.environment import ros_environment
 from planner.evaluation.language import read_evaluation
 from planner.evaluation.progress import feedback
 from planner.narrator.story import Event, Kind

@@ -28,14 +28,15 @@ from sensor_msgs.msg import Image
 from std_msgs.msg import Bool, String
 from std_srvs.srv import Trigger
 
-from planner.episodes.arguments import draw_understood, write_picture
+from planner.episodes.drawing.cli import draw_understood, write_picture
 from planner.evaluation.as_understood import read_understood
 from planner.evaluation.perceived import verdict_steps
 from planner.evaluation.progress import is_understood
 from planner.grounding.records import request_words
 from planner.houses.marks import Move, Point
 from planner.narrator import story
-from planner.narrator.story import AgentPaths, Event, Kind, Moment, draw_run, save
+from planner.narrator.picture import AgentPaths, Moment, draw_run, save
+from planner.narrator.story import Event, Kind
 from planner.parts.calls import acted_as, parse_call
 from planner.ros import parameters, qos
 from planner.ros.camera_input import FrameTree

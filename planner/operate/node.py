@@ -23,8 +23,7 @@ from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
-from planner.command_line import termination_requested
-from planner.environment import EXIT_FAILED, EXIT_OK
+from planner.command_line import EXIT_FAILED, EXIT_OK, termination_requested
 from planner.network import confine
 from planner.operate.cli import Answer, ApproveRequest, Place, Question, parse_answer
 from planner.ros import conversions, qos

@@ -22,7 +22,7 @@ from rclpy.node import Node
 from rclpy.qos import qos_policy_name_from_kind
 from rclpy.subscription import Subscription
 
-from planner.environment import supervisor_is_silent
+from planner.command_line import supervisor_is_silent
 from planner.ros import qos
 from planner.ros.conversions import time_message
 from planner.ros.subscriptions import bounds_of, checked

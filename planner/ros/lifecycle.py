@@ -23,7 +23,7 @@ from rclpy.signals import uninstall_signal_handlers
 from rclpy.task import Future
 from rclpy.timer import Timer
 
-from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, supervisor_is_silent
+from planner.command_line import EXIT_CONFIGURATION, EXIT_FAILED, EXIT_OK, supervisor_is_silent
 from planner.network import confine
 from planner.ros import parameters, qos
 from planner.ros.clients import WaitingNotice, prove, wall_clock

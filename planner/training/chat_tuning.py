@@ -17,11 +17,11 @@ from planner.models.chat import Speaker
 from planner.models.recorded import Dialogue, Turn
 from planner.models.replies.turn import END_OF_TURN
 from planner.planning.numbered_dialogue import Wording
-from planner.training.gguf_weights import LLAMA, write_adapter
 from planner.training.traces.record import Trace, learned_calls, messages_of
 from planner.training.tuning import (
     ADAPTER,
     IGNORED,
+    LLAMA,
     TuningProgress,
     TuningRecipe,
     chosen,
@@ -30,6 +30,7 @@ from planner.training.tuning import (
     resume_checkpoint,
     save_checkpoint,
     step_count,
+    write_adapter,
 )
 from planner.world.errors import FileError, PlannerError, from_validation
 from planner.world.files import read_lines

@@ -20,12 +20,19 @@ from planner.world.episode import EPISODE_VERSION, Episode, parse_house, read_ep
 from planner.world.errors import FileError, PlannerError, did_you_mean
 from planner.world.files import parse_json, parse_model, read_document, upgraded
 from planner.world.floor_grid import door_corners
-from planner.world.furnishing import furniture_corners, overlapping_pairs, polygons
 from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
 from planner.world.graph_house import house_of_document
 from planner.world.house import HOUSE_VERSION, Door, Furniture, House
-from planner.world.object_checks import Reach, object_findings, people_findings, reach_of
+from planner.world.object_checks import (
+    Reach,
+    furniture_corners,
+    object_findings,
+    overlapping_pairs,
+    people_findings,
+    polygons,
+    reach_of,
+)
 from planner.world.share import config_dir
 from planner.world.states import default_states
 

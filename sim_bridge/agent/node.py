@@ -44,8 +44,7 @@ from planner.world.primitive import Drive
 from sim_bridge.geometry import Link, moving_links, optical_frame, robot_description
 from sim_bridge.one_robot import STOPS, Command, Outcome
 from sim_bridge.pacing import Exposures, Periodic
-from sim_bridge.requests import Request, out_of_bounds
-from sim_bridge.runtime import Job, Runtime
+from sim_bridge.runtime import Job, Request, Runtime, out_of_bounds
 from sim_bridge.safety.approvals import Answer, Heartbeat, Question
 from sim_bridge.safety.guard import Order
 from sim_bridge.safety.health import Receipt

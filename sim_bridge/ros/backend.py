@@ -30,13 +30,13 @@ from sim_bridge.embedded.options import default_options
 from sim_bridge.embedded.world import KinematicWorld
 from sim_bridge.map_model import MapModel
 from sim_bridge.one_robot import Command, Ended, OneRobot, Outcome, Routine, Stage
-from sim_bridge.requests import refusal_of
 from sim_bridge.ros.driving import WALKING, Held, carry
 from sim_bridge.ros.handling import routine
 from sim_bridge.ros.model import Model
 from sim_bridge.ros.options import CAMERA, RosOptions, default_ros
 from sim_bridge.ros.port import RobotPort
 from sim_bridge.ros.senses import Senses, check_map
+from sim_bridge.runtime import refusal_of
 from sim_bridge.safety.health import Fault, Health, Lease, SpeedLimit
 from sim_bridge.safety.options import Rule, SafetyOptions, default_safety
 

@@ -29,7 +29,7 @@ from sim_bridge.backend import Handle
 from sim_bridge.embedded.options import default_options
 from sim_bridge.map_model import MapModel
 from sim_bridge.one_robot import Command, OneRobot, Outcome, Routine
-from sim_bridge.requests import refusal_of
+from sim_bridge.runtime import refusal_of
 from sim_bridge.safety.health import Health, SpeedLimit
 from sim_bridge.safety.options import EstopMode, Rule, SafetyOptions, Timeouts, default_safety
 from sim_bridge.spot.connection import RobotAddress, resolve_address

@@ -10,15 +10,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from planner.bad_day.harness import (
-    GOAL_TIMEOUT_S,
-    Event,
-    Fault,
-    Faults,
-    Schedule,
-    enable,
-    safety_rules,
-)
+from planner.bad_day.faults import Event, Fault, Schedule
+from planner.bad_day.harness import GOAL_TIMEOUT_S, Faults, enable, safety_rules
 from planner.bad_day.permission import (
     Cause,
     ClockSetBack,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
+from planner.bad_day.faults import Fault
 from planner.bad_day.forms import BRIDGE_FAULTS, STACK_FAULTS
-from planner.bad_day.harness import Fault
 from planner.bad_day.schedule import FormPart, HarnessMaker, StackTask
 from planner.world.share import config_dir
 

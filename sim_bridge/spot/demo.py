@@ -26,9 +26,8 @@ import yaml
 
 from planner.bringup import NodeSpec, node_list
 from planner.bringup_arguments import ARGUMENTS, Arguments
-from planner.command_line import add_model_flags
+from planner.command_line import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK, add_model_flags
 from planner.demo import story_writer
-from planner.environment import EXIT_FAILED, EXIT_INTERRUPTED, EXIT_OK
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate
 from planner.evaluation.trace import EpisodeTrace

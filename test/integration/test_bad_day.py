@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("bosdyn.client", reason="the extra `spot` is not installed")
 pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
-from planner.bad_day.harness import Event, Fault, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.trial import Check, Outcome, run_trial
 from planner.environment import ros_environment
 

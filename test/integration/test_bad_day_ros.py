@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.bad_day.harness import Event, Fault, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.trial import Check, run_trial
 from planner.environment import ros_environment
 

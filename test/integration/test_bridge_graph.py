@@ -10,7 +10,7 @@ from diagnostic_msgs.msg import DiagnosticArray
 from node_processes import ending, running
 from planner_msgs.srv import LoadEpisode
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.episodes.episode_file import write_episode
 from planner.world.episode import AgentPlacement
 from planner.world.house_checks import load_house

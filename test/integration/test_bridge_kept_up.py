@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from planner.environment import EXIT_CONFIGURATION, EXIT_USAGE
+from planner.command_line import EXIT_CONFIGURATION, EXIT_USAGE
 
 READY = "time is paced"
 

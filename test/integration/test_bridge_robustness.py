@@ -17,7 +17,8 @@ from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import CameraInfo, Image
 from std_srvs.srv import Trigger
 
-from planner.environment import EXIT_CONFIGURATION, ros_environment
+from planner.command_line import EXIT_CONFIGURATION
+from planner.environment import ros_environment
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.memory_wire import stamp_seconds

@@ -17,7 +17,7 @@ from sensor_msgs.msg import CameraInfo, Image
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.ros.conversions import depth_array, header
 from planner.world.episode import Episode
 from planner.world.house import House

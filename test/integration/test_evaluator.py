@@ -15,7 +15,7 @@ from planner_msgs.msg import Evaluation, WorldGraph
 from planner_msgs.msg import WorldState as WorldMessage
 from std_srvs.srv import Trigger
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.live import live_verdicts
 from planner.ros import qos

@@ -10,7 +10,7 @@ from bridge_harness import TIMEOUT_S, bridge, write_world
 from made_policy import homing_policy
 from skill_harness import Caller, Skills
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.skill import SUCCESS_TEXT, SkillCode

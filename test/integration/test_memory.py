@@ -16,7 +16,7 @@ from node_processes import running
 from planner_msgs.msg import Entity, Operation, PlannerTrace, SkillReport
 from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.parts.calls import parse_call
 from planner.ros.skill_client import report_message
 from planner.world.belief import Source

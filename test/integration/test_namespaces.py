@@ -15,7 +15,7 @@ from node_processes import ending, running
 from planner_msgs.msg import Evaluation, WorldState
 from std_srvs.srv import Trigger
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.replay.bag import Bag
 from planner.replay.judging import Judged, Request, judge
 from planner.replay.live import live_verdicts

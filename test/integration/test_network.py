@@ -20,7 +20,8 @@ from bridge_harness import Bridge, Client, bridge, write_world
 from node_processes import Node, running
 from std_srvs.srv import Trigger
 
-from planner.environment import EXIT_CONFIGURATION, ros_environment
+from planner.command_line import EXIT_CONFIGURATION
+from planner.environment import ros_environment
 from planner.network import PROFILES, QOS_FROM_PROFILES, RANGE, TOKEN, reachable_sockets
 from planner.world.episode import Episode
 from planner.world.house import House

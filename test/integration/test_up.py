@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
+from planner.command_line import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
 
 NODE = """#!/usr/bin/env python3
 import sys

@@ -18,7 +18,7 @@ import pytest
 
 from planner.bringup import node_list, restarted
 from planner.bringup_arguments import ARGUMENTS, Arguments, option_arguments
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.network import PROFILES, RANGE
 from planner.world.errors import PlannerError
 

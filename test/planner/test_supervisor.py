@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from planner.environment import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
+from planner.command_line import EXIT_CONFIGURATION, EXIT_FAILED, SILENT_AFTER_S
 from planner.supervisor import RestartPolicy
 
 DRIVER = """

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from planner import cli
-from planner.environment import EXIT_USAGE
+from planner.command_line import EXIT_USAGE
 from planner.world.errors import did_you_mean
 
 MAKEFILE = Path(__file__).parents[2] / "Makefile"

@@ -5,7 +5,7 @@ import pytest
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.vocabulary import Relation
-from sim_bridge.requests import Request, read_request
+from sim_bridge.runtime import Request, read_request
 
 AGENTS = ("agent_0", "agent_1")
 PICK = Request("pick", (1.0, 2.0, 0.5), "map")

@@ -1,6 +1,6 @@
 """Form of bad days `naps`: nodes of a whole stack stop for a while; nothing else happens."""
 
-from planner.bad_day.harness import Fault
+from planner.bad_day.faults import Fault
 from planner.bad_day.schedule import FormPart, StackTask
 
 FORM = FormPart(

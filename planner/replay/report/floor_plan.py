@@ -24,8 +24,8 @@ from planner.replay.report.document import (
 from planner.replay.report.tracks import WorldClock, stamp_in
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.floor_grid import WALL_THICKNESS_M, door_corners
-from planner.world.furnishing import furniture_corners
 from planner.world.house import Door, Furniture, House, Room
+from planner.world.object_checks import furniture_corners
 from planner.world.shapes import outline_from_above
 
 # A house this much higher than wide is rotated.

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from planner.bad_day.bridge_checks import Evidence, Recovery, judge_run
-from planner.bad_day.harness import Schedule
+from planner.bad_day.faults import Schedule
 from planner.bad_day.permission import (
     GAVE_UP,
     Cause,

@@ -12,7 +12,7 @@ from functools import partial
 import pytest
 
 from planner.bad_day import cli
-from planner.bad_day.harness import Event, Fault, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.schedule import FORMS, Timeline, make_schedule, outage_schedule
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError

@@ -10,7 +10,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from planner.bad_day import stack_checks
-from planner.bad_day.harness import Event, Fault, Schedule
+from planner.bad_day.faults import Event, Fault, Schedule
 from planner.bad_day.permission import Cause, Motion, Request, Revocation
 from planner.bad_day.stack_checks import StackEvidence, judge_stack
 from planner.bad_day.trial import Check, repeat_command

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
-from planner.narrator.story import AgentPaths, save
+from planner.narrator.picture import AgentPaths, save
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import FrameLinks
 

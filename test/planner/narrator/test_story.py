@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from planner.houses.marks import Move
 from planner.narrator import story
-from planner.narrator.story import Moment, draw_run
+from planner.narrator.picture import Moment, draw_run
 from planner.world.belief import BeliefNode
 from planner.world.house import House
 from planner.world.topics import one_line

@@ -15,8 +15,7 @@ from planner.world.primitive import PrimitiveCode, all_primitives
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.requests import out_of_bounds
-from sim_bridge.runtime import Job, Runtime
+from sim_bridge.runtime import Job, Runtime, out_of_bounds
 
 AGENT = "agent_0"
 FRAMES = ("map", f"{AGENT}/odom", f"{AGENT}/base_link")

@@ -34,7 +34,7 @@ from planner.world.vocabulary import Relation
 from planner.world.wire import first_child_of, frame_of, intrinsics_of, stamp_of, state_update
 from sim_bridge.agent.node import read_goal
 from sim_bridge.embedded.backend import EmbeddedBackend
-from sim_bridge.requests import read_request
+from sim_bridge.runtime import read_request
 
 HEAD = header(1.5, "camera")
 

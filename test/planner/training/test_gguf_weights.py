@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 from planner.models.gguf import Engine, LlamaProcess, smollm2_file
-from planner.training import gguf_weights
-from planner.training.gguf_weights import rotated, unpack, write_adapter
+from planner.training import tuning
+from planner.training.tuning import rotated, unpack, write_adapter
 from planner.world.errors import FileError, PlannerError
 
 PLACES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -142,7 +142,7 @@ def test_llama_cpp_and_transformers_agree_on_an_adapter(
         return math.sqrt(sum((true[k].item() - v) ** 2 for k, v in said.items()) / len(said))
 
     right = write_adapter(tmp_path / "adapter", base, tmp_path / "right.gguf")
-    monkeypatch.setattr(gguf_weights, "rotated", lambda values, heads: values)
+    monkeypatch.setattr(tuning, "rotated", lambda values, heads: values)
     wrong = write_adapter(tmp_path / "adapter", base, tmp_path / "wrong.gguf")
     # The engine calculates in eight bits, hence not zero: 0.14; 0.92 unrotated, 2.34 without.
     far = apart(right)

@@ -8,8 +8,7 @@ from planner.world.primitive import PrimitiveCode
 from sim_bridge.conformance import check_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.requests import Request
-from sim_bridge.runtime import Runtime
+from sim_bridge.runtime import Request, Runtime
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import Rule, SafetyOptions
 

@@ -20,8 +20,7 @@ from sim_bridge.backend import Handle
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.one_robot import Command, Outcome
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.requests import Request, out_of_bounds
-from sim_bridge.runtime import Runtime
+from sim_bridge.runtime import Request, Runtime, out_of_bounds
 from sim_bridge.safety.approvals import Answer, Heartbeat
 from sim_bridge.safety.gate import FORCE_WITHIN_S, MAX_RECEIPTS, SafetyGate
 from sim_bridge.safety.guard import Mode

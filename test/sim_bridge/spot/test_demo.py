@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner.bringup_arguments import Arguments
-from planner.environment import EXIT_INTERRUPTED
+from planner.command_line import EXIT_INTERRUPTED
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import Predicate

@@ -13,8 +13,7 @@ pytest.importorskip("cryptography", reason="the extra `spot` is not installed")
 
 from sim_bridge.one_robot import Command
 from sim_bridge.opening import default_house, open_world
-from sim_bridge.requests import Request
-from sim_bridge.runtime import Runtime
+from sim_bridge.runtime import Request, Runtime
 from sim_bridge.safety.guard import Mode
 from sim_bridge.safety.options import default_safety
 from sim_bridge.spot.backend import SpotBackend

@@ -24,7 +24,7 @@ from std_msgs.msg import Bool, Header
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.environment import EXIT_CONFIGURATION
+from planner.command_line import EXIT_CONFIGURATION
 from planner.ros import conversions
 from planner.ros.conversions import header
 from planner.world.episode import Episode

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from planner.cli import main
-from planner.episodes.arguments import draw_understood
+from planner.episodes.drawing.cli import draw_understood
 from planner.episodes.drawing.shapes import Path as Line
 from planner.episodes.drawing.shapes import Picture, Text, proposition_colour
 from planner.language.goal_form import Goal
