@@ -426,7 +426,7 @@ def test_the_node_that_stops_last_is_reached_past_a_node_that_had_to_be_killed()
 TELLS = """
 import sys, time
 sys.path.insert(0, "")
-from planner.environment import supervisor_is_silent
+from planner.command_line import supervisor_is_silent
 known = None
 while True:
     if supervisor_is_silent() is not known:
