@@ -321,11 +321,11 @@ class Modified(Persons):
         if found is None:
             return 0
         inner, end = found
-        joined = self.noun(end + 1) if source.word(end) == "and" else None
-        if joined and source.starts(joined[1], "in it", "on it", "inside it", "in them", "on them"):
+        more = self.noun(end + 1) if source.word(end) == "and" else None
+        if more and source.starts(more[1], "in it", "on it", "inside it", "in them", "on them"):
             # "The pan with an egg and a spoon in it".
             noun.holding.append(inner)
-            inner, end = joined
+            inner, end = more
         after = source.starts(
             end,
             "in it",

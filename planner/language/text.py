@@ -434,7 +434,8 @@ class Text(Shares):
             changes = tempers or found.verb.frame is Frame.MAKE
             joined = self._source.word(end) in (",", "and", "then")
             if (moves and self.place(end)) or (changes and joined):
-                number = 2 if len(last.things) > 1 or any(map(several, last.things)) else 1
+                plural = any(isinstance(thing, Noun) and several(thing) for thing in last.things)
+                number = 2 if len(last.things) > 1 or plural else 1
                 return Pronoun("them" if number == 2 else "it", number, end, end)
         return None
 
