@@ -95,8 +95,7 @@ def _mallopt(what: int, value: int) -> None:
 def return_freed_memory() -> None:
     """Gives back to the system what lies free between used blocks, as after a queue was long.
 
-    The library itself looks only at the end of a heap; and this, of other heaps than the first,
-    only at what lies between (`keep_freed_memory`).
+    The library itself looks only at the end of a heap.
     """
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:
