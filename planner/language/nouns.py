@@ -226,7 +226,7 @@ class Quantities:
 _MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
 _HOT_OR_COLD = frozenset({"hot", "warm", "cold", "cool"})
-_PIECES = ("piece of", "pieces of", "slice of", "slices of", "set of", "sets of")
+_PIECES = frozenset({"piece", "pieces", "slice", "slices", "set", "sets"})
 _AFTER_CAN = frozenset({"all", "also", "be", "both", "come", "go", "now", "stay"})
 
 
@@ -302,7 +302,7 @@ class Nouns(Quantities):
         word = source.word(at)
         if word in ("one", "ones") or word in GENERIC or word in GENERIC_ONE:
             return True
-        if source.starts(at, *_PIECES) and self._noun_ahead(at + 2):
+        if word in _PIECES and source.word(at + 1) == "of" and self._noun_ahead(at + 2):
             return True
         if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
@@ -340,7 +340,7 @@ class Nouns(Quantities):
             noun.kind, noun.plural = "thing", word in GENERIC
             return at + 1
         match = source.match(at)
-        if source.starts(at, *_PIECES) and (match is None or match.length == 1):
+        if word in _PIECES and source.word(at + 1) == "of" and (match is None or match.length == 1):
             return self._pieces(at, noun)
         senses = [s for s in match.senses if s.part is Part.KIND] if match else []
         if match is None or not senses:
