@@ -205,7 +205,7 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
-_SIDES = (
+_ON_SIDES = (
     (
         ("on the left side", "on the left", "on your left side", "on your left", "to your left"),
         Pick.LEFTMOST,
@@ -277,7 +277,7 @@ class Modified(Persons):
     def _apposition(self, at: int, noun: Noun) -> int:
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
-        for side_words, pick in _SIDES:
+        for side_words, pick in _ON_SIDES:
             end = source.starts(at, *side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
             if end and not side:
