@@ -349,7 +349,8 @@ class Reader:
         said = " ".join(stem_of(word) for word in tokens)
         if said in (COFFEE, f"cup of {COFFEE}", f"mug of {COFFEE}"):
             return COFFEE
-        if said == "water":
+        # A sandwich is made of things, as a salad is.
+        if said in ("water", "sandwich"):
             return None
         return self._vocabulary.nearest(said) or self._vocabulary.nearest(" ".join(tokens))
 

@@ -19,7 +19,7 @@ from planner.console.server import Server
 from planner.console.view import AGENT_TOPICS, SHARED_TOPICS, Snapshot, View
 from planner.models.ledger import PriceTable
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.report.floor_plan import COMPRESSED, small_picture
+from planner.replay.report.pictures import COMPRESSED, small_picture
 from planner.world import topics
 from planner.world.errors import FileError
 

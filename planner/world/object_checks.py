@@ -7,7 +7,6 @@ import re
 import weakref
 from collections.abc import Collection, Iterator, Sequence
 
-import cv2
 import numpy as np
 import shapely
 from numpy.typing import NDArray
@@ -150,6 +149,8 @@ class Reach:
 
     def enters(self, polygon_m: tuple[tuple[float, float], ...]) -> bool:
         """Whether there is walkable floor in a room's polygon."""
+        import cv2
+
         mask = np.zeros(self.walkable.shape, np.uint8)
         cells = (np.array(polygon_m) - self.grid.origin_m) / self.grid.cell_m - 0.5
         cv2.fillPoly(mask, [np.rint(cells).astype(np.int32)], 1)
@@ -190,6 +191,8 @@ def _largest(components: NDArray[np.int32]) -> NDArray[np.bool_]:
 
 
 def _gaps(walkable: NDArray[np.bool_]) -> NDArray[np.float32]:
+    import cv2
+
     if not walkable.any():
         return np.full(walkable.shape, np.inf, np.float32)
     gaps = cv2.distanceTransform((~walkable).astype(np.uint8), cv2.DIST_L2, cv2.DIST_MASK_PRECISE)

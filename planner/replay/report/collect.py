@@ -13,14 +13,14 @@ from typing import Any
 
 from planner.evaluation.trace import EpisodeTrace
 from planner.replay.bag import WORLD_INFO, Bag, impossible_text
-from planner.replay.report import calls, floor_plan, messages, verdicts
+from planner.replay.report import calls, messages, pictures, verdicts
 from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
 from planner.replay.report import scan as faults
 from planner.replay.report import verdicts as memory
 from planner.replay.report.calls import work_of
 from planner.replay.report.document import Instruction, Level, Notice, Subtasks, Verdicts
-from planner.replay.report.floor_plan import floor_plan_of, pictures_of
+from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.messages import (
     Answer,
     InstructionState,
@@ -30,6 +30,7 @@ from planner.replay.report.messages import (
     SkillEnd,
     WorldFacts,
 )
+from planner.replay.report.pictures import pictures_of
 from planner.replay.report.scan import Plan, Scanned, TakeBytes, missed_messages, scan, topics_of
 from planner.replay.report.tracks import (
     ClockAnchors,
@@ -175,7 +176,7 @@ class Sources:
     frames: FrameTree
     world: TrueWorld | None
     states: StateReader | None
-    cameras: Sequence[floor_plan.Camera]
+    cameras: Sequence[pictures.Camera]
 
     @staticmethod
     def of(bag: Bag, picture_bytes: int) -> Sources:
@@ -258,19 +259,19 @@ def _state_taker(reader: StateReader, world: TrueWorld) -> TakeBytes:
     return take
 
 
-def _cameras(bag: Bag, picture_bytes: int) -> list[floor_plan.Camera]:
+def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
     found = []
     for topic, info in sorted(bag.topics.items()):
         match = _CAMERA.fullmatch(topic)
-        if match and info.type_name in (floor_plan.RAW, floor_plan.COMPRESSED):
-            found.append((match[1], info.type_name == floor_plan.COMPRESSED, topic))
+        if match and info.type_name in (pictures.RAW, pictures.COMPRESSED):
+            found.append((match[1], info.type_name == pictures.COMPRESSED, topic))
     # If a camera's pictures were recorded in both forms, use the smaller, compressed ones.
     chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
     most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
     count = max(1, min(_MAX_PICTURES, most))
     slot_ns = max(1, (bag.end_ns - bag.start_ns) // count)
     return [
-        floor_plan.Camera(agent, packed, topic, bag.start_ns, slot_ns)
+        pictures.Camera(agent, packed, topic, bag.start_ns, slot_ns)
         for agent, (packed, topic) in sorted(chosen.items())
     ]
 

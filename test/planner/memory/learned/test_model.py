@@ -129,13 +129,41 @@ def test_a_model_of_other_classes_is_refused() -> None:
 
 # Classes of PARTNR's tasks that no generated house has: there was nothing to learn them from.
 UNSEEN = {"basketball", "battery_charger", "canister", "gaming_console", "monitor_stand"}
+# Of words of people; they lie nowhere by chance.
+SAID_ONLY = {
+    "aluminum_foil",
+    "baseball",
+    "broom",
+    "coffee_pot",
+    "compact_disc",
+    "dice",
+    "garbage_bag",
+    "jewelry",
+    "ketchup_bottle",
+    "makeup",
+    "mustard_bottle",
+    "paper_towel",
+    "plunger",
+    "printer",
+    "pudding",
+    "puzzle_cube",
+    "safe",
+    "sandwich",
+    "scrub_brush",
+    "soup_can",
+    "steak",
+    "strawberry",
+    "sugar_box",
+    "tennis_ball",
+    "tuna_can",
+}
 
 
 def test_the_shipped_model_knows_what_lies_about_and_fits_its_limits() -> None:
     path = shipped_model()
     made = read_model_file(path)
     # Slices are learned from actions.
-    everything = set(default_catalogue().objects) - UNSEEN
+    everything = set(default_catalogue().objects) - UNSEEN - SAID_ONLY
     assert set(made.classes) == {name for name in everything if not name.endswith("_slice")}
     assert path.stat().st_size < 20e6
     assert sum(w.size for w in made.weights.values()) < 10e6

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from made_bags import header, jpeg, new, serialised
 from PIL import Image
 
-from planner.replay.report.floor_plan import Camera
+from planner.replay.report.pictures import Camera
 from planner.replay.report.tracks import WorldClock
 
 RAW, COMPRESSED = "sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage"

@@ -1,6 +1,6 @@
 """The JSON Schemas of house and episode files, published in docs/schema/.
 
-`python -m planner.world.published_schemas docs/schema` regenerates them.
+`python scripts/house_schemas.py docs/schema` regenerates them.
 """
 
 from __future__ import annotations
