@@ -43,7 +43,7 @@ from sim_bridge.spot.localisation import GraphLink, Localisation, read_graph
 from sim_bridge.spot.options import SpotOptions, Target, default_spot
 from sim_bridge.spot.permit import EstopProcess, Permit
 from sim_bridge.spot.picture import Cameras, Picture
-from sim_bridge.spot.routines import before_dock, off_dock, onto_dock, routine
+from sim_bridge.spot.routines import PRIMITIVES, before_dock, off_dock, onto_dock, routine
 from sim_bridge.spot.supervision import POSTURE_TIMEOUT_S, Supervision
 from sim_bridge.spot.workers import Motion, WorkerThreads
 
@@ -368,7 +368,9 @@ class SpotBackend(OneRobot):
     def capabilities(self, agent: str) -> Capabilities:
         """What the robot can do."""
         self._check_agent(agent)
-        return self.physique.capabilities(ground_truth=self.simulated, cameras=self.options.cameras)
+        return self.physique.capabilities(
+            ground_truth=self.simulated, primitives=PRIMITIVES, cameras=self.options.cameras
+        )
 
     def observe(self, agent: str, cameras: Sequence[str] = ("hand",)) -> Observation:
         """What the robot senses now."""
