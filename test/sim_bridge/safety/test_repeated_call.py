@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from sim_bridge.spot.workers import first_answer
+from sim_bridge.safety.order_executor import first_answer
 
 LONG_S = 30.0
 
