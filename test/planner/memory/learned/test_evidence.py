@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from planner.memory.entity_list import EntityList
 from planner.memory.learned.detector import FrameDetections
@@ -165,6 +166,31 @@ def test_furniture_is_open_after_a_few_looks_and_one_odd_picture_opens_nothing(
     assert operation.facts is not None
     assert operation.facts.openness == 1.0
     assert openings.seen[piece.name] > 0
+
+
+def test_a_strip_of_a_closed_door_that_looks_open_opens_nothing(house: House) -> None:
+    """The front of each door alone is seen, and then what is behind them, too."""
+    piece = next(p for p in house.furniture if any(j.kind == "hinge" for j in p.joints))
+    doors = [part for part in piece.parts if part.joint is not None]
+    rng = np.random.default_rng(2)
+    front = max(part.center[0] + part.size[0] / 2 for part in doors)
+    side, width = doors[0].center[1], doors[0].size[1]
+    local = np.stack([np.full(70, front), rng.uniform(side - width / 2, side + width / 2, 70),
+                      rng.uniform(0.2, 0.5, 70)], 1)  # fmt: skip
+    hollow = next(hollow for hollow in piece.interiors if hollow.joint == doors[0].joint)
+    middle = np.tile(hollow.center, (20, 1))
+
+    def seen(points_m: NDArray[np.floating]) -> FrameDetections:
+        in_map = np.array([piece.pose.apply(tuple(map(float, point))) for point in points_m])
+        logits = np.full(len(in_map), 4.0, np.float32)
+        return FrameDetections((), in_map.astype(np.float32), logits)
+
+    openings, known = Openings(house), [entity(house, piece, 0.0)]
+    for _ in range(9):
+        assert openings.update(seen(local), known) == []
+    (operation,) = openings.update(seen(np.vstack([local, middle])), known)
+    assert operation.facts is not None
+    assert operation.facts.openness == 1.0
 
 
 def test_furniture_that_looks_as_it_is_known_is_no_news(house: House, piece: Furniture) -> None:
