@@ -73,7 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--more", type=Path, help="folder of further views, which count as much as the first"
     )
     model.add_argument(
-        "--start", type=Path, help="folder of an earlier training whose network is the first"
+        "--start",
+        type=Path,
+        help="whose network is the first: folder of an earlier training, or a model's file",
     )
     model.add_argument("--rate", type=float, default=steps.rate, help="highest learning rate")
 

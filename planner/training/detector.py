@@ -25,6 +25,7 @@ from planner.memory.learned.network import (
     network,
     network_input,
 )
+from planner.memory.learned.segments import read_model_file
 from planner.training.frames import RecordedFrame
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, PlannerError
@@ -217,7 +218,8 @@ def train_detector(
         recipe: how to train.
         on_progress: called with the progress from time to time.
         more: further frames, sampled alternately with `frames` however few they are.
-        start: folder with the checkpoint of an earlier training, for the initial weights.
+        start: for the initial weights, the folder of an earlier training with its checkpoint, or a
+            model's file, such as the one that ships.
 
     Returns:
         The network's weights by the names of the model file.
@@ -232,13 +234,16 @@ def train_detector(
         raise PlannerError("training needs PyTorch: pip install -e '.[train]'") from None
     torch.manual_seed(recipe.seed)
     # Channels last is a quarter faster on CPUs and no slower on GPUs.
-    net = _torch_network(len(classes)).to(recipe.device, memory_format=torch.channels_last)
+    net = torch_network(len(classes)).to(recipe.device, memory_format=torch.channels_last)
     optimiser = torch.optim.AdamW(net.parameters(), lr=recipe.rate, weight_decay=1e-4)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda s: _rate(s, recipe.steps))
-    if start is not None:
-        _load_weights(start / CHECKPOINT, net, recipe.device)
     begin = _resume(folder, recipe, net, optimiser, schedule)
     batches = _batches((frames, more), classes, recipe, begin)
+    if start is not None and not begin:
+        if start.is_dir():
+            _load_weights(start / CHECKPOINT, net, recipe.device)
+        else:
+            unfold_weights(net, read_model_file(start).weights, next(batches).image)
     started, means = time.monotonic(), _Means()
     net.train()
     for step in range(begin, recipe.steps):
@@ -282,7 +287,7 @@ class _Means:
 # The network in PyTorch
 
 
-def _torch_network(classes: int) -> Any:
+def torch_network(classes: int) -> Any:
     """A module that returns (features, heads) and has the linear layer `classes`."""
     import torch
     from torch import nn
@@ -346,6 +351,48 @@ def folded_weights(net: Any) -> dict[str, Array]:
         weights[f"{spec.name}.weight"] = weight.astype(np.float32)
         weights[f"{spec.name}.bias"] = bias.astype(np.float32)
     return weights
+
+
+def unfold_weights(net: Any, weights: Mapping[str, Array], images: Array) -> None:
+    """Gives a module the weights of a model's file; the opposite of `folded_weights`.
+
+    Its normalisations get the means and variances of these images, (n, channels, height, width).
+    """
+    import torch
+
+    seen: dict[str, tuple[Any, Any]] = {}
+    hooks = []
+    with torch.no_grad():
+        for spec in convolutions():
+            key = spec.name.replace(".", "_")
+            weight, bias = (
+                torch.from_numpy(weights[f"{spec.name}.{part}"].astype(np.float32))
+                for part in ("weight", "bias")
+            )
+            net.convs[key].weight.copy_(weight)
+            if not spec.scaled:
+                net.convs[key].bias.copy_(bias)
+                continue
+            norm = net.norms[key]
+            norm.weight.fill_(1.0)
+            norm.bias.copy_(bias)
+            norm.running_mean.fill_(0.0)
+            norm.running_var.fill_(1.0 - _NORM_EPSILON)
+
+            def measure(_: Any, given: Any, key: str = key) -> None:
+                seen[key] = torch.var_mean(given[0], dim=(0, 2, 3), unbiased=False)
+
+            hooks.append(norm.register_forward_pre_hook(measure))
+        net.eval()
+        net(torch.from_numpy(images).to(next(net.parameters()).device))
+        for hook in hooks:
+            hook.remove()
+        for key, (var, mean) in seen.items():
+            norm = net.norms[key]
+            norm.bias.add_(mean)
+            norm.weight.copy_(torch.sqrt(var + _NORM_EPSILON))
+            norm.running_mean.copy_(mean)
+            norm.running_var.copy_(var)
 
 
 def _loss(net: Any, batch: Labelled, device: str) -> tuple[Any, tuple[float, float, float, float]]:

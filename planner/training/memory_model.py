@@ -225,7 +225,7 @@ def train_memory_model(
         looked_at: number of frames for the classifier, spread evenly; 0 = all.
         more: further frames: sampled alternately for the network, and all of them used for the
             classifier.
-        start: folder of an earlier training, for the network's initial weights.
+        start: for the network's initial weights; as of `train_detector`.
 
     Raises:
         PlannerError: if PyTorch is missing, or the checkpoint has another recipe.
