@@ -13,6 +13,7 @@ from planner.language.goal_form import (
     Follow,
     Go,
     Goal,
+    Grasp,
     Guide,
     Leave,
     Make,
@@ -158,6 +159,7 @@ class Act(StrEnum):
     NEVER = "never"
     PREPARE = "prepare"
     FIND = "find"
+    GRASP = "grasp"
     GO = "go"
     MEET = "meet"
     TELL = "tell"
@@ -352,6 +354,8 @@ class Emission:
                 return Never(things=things, to=places, states=states)
             case Act.FIND:
                 return Find(things=things)
+            case Act.GRASP:
+                return Grasp(things=things)
             case Act.GO:
                 return Go(to=places)
             case Act.MEET:

@@ -9,6 +9,7 @@ from planner.language.lexicon import Actor, Amount, Bound, Relation, Spot, inclu
 from planner.language.modifiers import opposite
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
+from planner.language.verbs import Frame, verbs_at
 
 # Whether two requests, things or places of an instruction are the same, or exclude each other.
 
@@ -407,7 +408,11 @@ class Order:
                 raise self._source.impossible("contradiction", earlier.start, do.end)
 
     def finish(self) -> None:
-        """Exceptions for what is protected, and agents only where two share the work."""
+        """Exceptions for what is protected, and agents only where two share the work.
+
+        What is only picked up at last is in the hand then.
+        """
+        self._grasp()
         for guard in self.throughout:
             if guard.act is Act.LEAVE or guard.states:
                 for do in self.requests:
@@ -417,6 +422,34 @@ class Order:
             for do in everyone:
                 do.who = None
         self.steps = [step for step in self.steps if step]
+
+    def _grasp(self) -> None:
+        """Reads "pick up the cup" as a request, where nothing follows but ways to go."""
+        taken = [mention for mention in self.mentions if mention.taken]
+        if len(taken) != 1 or not self._picked(taken[0]) or self.throughout or taken[0].who:
+            return
+        last = taken[0]
+        later = [do for do in self.requests if do.start > last.start]
+        if any(do.act is not Act.GO for do in later):
+            return
+        self.mentions.remove(last)
+        last.act, last.taken = Act.GRASP, False
+        self.steps = [[do for do in step if do not in later] for step in self.steps]
+        self.steps += [[last], later]
+
+    def _picked(self, do: Do) -> bool:
+        """Whether one thing is taken into the hand; "take out the trash" goes on."""
+        thing = do.things[0]
+        verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
+        picks = any(v.frame is Frame.PICK or v.base == "take" for v in verbs)
+        gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)
+        out = "out" in self._source.words[do.start : do.end]
+        inside = any(any(same(thing, t) for t in d.things) for d in self.requests if d is not do)
+        return (
+            picks and not gathers and (inside or not out) and len(do.things) == 1
+            and isinstance(thing, Noun) and not thing.plural and thing.count == 1
+            and not is_room(thing) and not is_furniture(thing)
+        )  # fmt: skip
 
 
 def _exclusive(do: Do, earlier: Do) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 
 from planner.language.equivalence import same_meaning
 from planner.language.goal_form import Goal
@@ -11,8 +12,9 @@ from planner.language.reading import Ask
 
 # What was once read as something else.
 ASKED = [
-    ("Pick up the red pear to the left of the teapot.", "where"),
-    ("Pick up the lemon inside the bowl next to the fork.", "where"),
+    ("Take out the trash.", "where"),
+    ("Pick up the pear. Wash the cup.", "where"),
+    ("Pick up the toys.", "where"),
     ("Bring a spoon on the desk.", "where"),
     (
         (
@@ -36,6 +38,28 @@ def test_what_has_two_readings_is_asked(text: str, reason: str) -> None:
     found = interpret(text)
     assert isinstance(found, Ask), found
     assert found.reason == reason
+
+
+# What is only picked up is in the hand at the end.
+GRASPED = [
+    ("Pick up the red pear to the left of the teapot.",
+     "[{grasp: {the: pear, color: red, left_of: {the: teapot}}}]"),
+    ("Grab a lemon off of the desk", "[{grasp: {a: lemon, on_top: {the: desk}}}]"),
+    ("Pick up the pen and go to the bed.",
+     "[{grasp: {the: pen}}, then, {go: {at: {the: bed}}}]"),
+    ("Wash the fork, then grab it.",
+     "[{make: {the: fork}, be: clean}, then, {grasp: {the: fork}}]"),
+    ("Put the pie in the oven, then take it out again.",
+     "[{move: {the: pie}, to: {in: {the: oven}}}, then, {grasp: {the: pie}}]"),
+    ("Microwave the pie in the box and take it out.",
+     ("[{move: {the: pie, in: {the: box}}, to: {in: {the: microwave}}}, then,"
+      " {make: {the: microwave}, be: powered on}, then, {grasp: {the: pie, in: {the: box}}}]")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "goal"), GRASPED)
+def test_what_is_only_picked_up_is_grasped(text: str, goal: str) -> None:
+    assert same_meaning(interpret(text), Goal.model_validate(yaml.safe_load(goal)))
 
 
 SAME = [
@@ -232,6 +256,9 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Putting the cup on the bed is bad.",
         "Use the hammer to clean the sink.",
         "Make two slices of tomato.",
+        "Pick up the couch.",
+        "Toaster the pie in the box and put it on the desk.",
+        "Pick up the soap on the right side of the table.",
     ],
 )
 def test_what_no_rule_covers_is_not_done(text: str) -> None:
