@@ -63,6 +63,7 @@ def check(source: Source, order: Order) -> None:
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
         _untempered(source, do)
+        _sliced_again(source, do)
         if do.heats and not any(do.heats in on.things for on in order.requests):
             raise source.unknown(do.start, do.end)
         _for_another(source, do)
@@ -131,6 +132,13 @@ def _vague(source: Source, do: Do) -> None:
             and not thing.described
             and do.act is Act.MOVE
         ):
+            raise source.ask(AskReason.WHAT, thing.start, thing.end)
+
+
+def _sliced_again(source: Source, do: Do) -> None:
+    """Asks what "slice two slices" is about: nothing is sliced twice."""
+    for thing in do.things:
+        if isinstance(thing, Noun) and thing.kind == "slice" and "sliced" in do.states:
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

@@ -7,7 +7,7 @@ import copy
 from planner.language.clause_words import ALSO, SPEAKER, TOO
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import phrases
 from planner.language.lexicon import Actor, Occasion, Spot, includes
 from planner.language.ordering import Order
@@ -137,6 +137,14 @@ class Gaps(Clauses):
                 and (fits_all or last.act is Act.LEAVE or (too and last.to))
             ):
                 return [self._like(last, self.attach(parts), i, end)], end
+            first = things[0]
+            if (
+                last is None and isinstance(first, Noun) and first.bare and not first.plural
+                and any(isinstance(w.anchor, Noun) and w.anchor.bare and w.way is Way.STATIC
+                        for w in parts[-1].wheres)
+            ):  # fmt: skip
+                # "Cup on table": it is there, or shall be.
+                raise source.ask(AskReason.DONE, i, end)
             placed = self.placed(parts, static=True)
             if (
                 all(p.to or p.arrangement for p in placed[:-1])

@@ -63,7 +63,7 @@ class MovingFrames(OccasionFrames):
         if verb.frame is Frame.GIVE and given is None and (found := self._given_to(start, i)):
             return found
         me = source.word(i) in ("me", "us") and given is None
-        segments = self._segments(i + me, given)
+        segments = self._segments(i + me + (me and source.word(i + 1) == ":"), given)
         if segments is None:
             return None
         parts, end = segments
@@ -369,7 +369,8 @@ class MovingFrames(OccasionFrames):
             return None
         self.attach(parts)
         to = [Where(Relation.IN, parts[0].things[0], Way.TO, start, end)]
-        return [Do(Act.MOVE, self.attach(things[0]), start, things[1], to)], things[1]
+        placed = Placed(self.attach(things[0]), to, None, [])
+        return [self.move(placed, start, things[1])], things[1]
 
     def empty(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """EMPTY: a vessel, or furniture of its things."""

@@ -337,7 +337,13 @@ class Order:
                 # "Get the suitcase down from the wardrobe and put the shirts in it".
                 raise self._source.ask(AskReason.WHERE, earlier.start, earlier.end)
             about += into
-        return earlier.taken and brought and any(same(t, u) for t in earlier.things for u in about)
+        # "Bring me a pear and put it on the table": there at last.
+        fetched = (
+            earlier.act is do.act is Act.MOVE and bool(do.to) and do.who is None
+            and any(where.anchor is Spot.ME for where in earlier.to)
+        )  # fmt: skip
+        taken = fetched or (earlier.taken and brought)
+        return taken and any(same(t, u) for t in earlier.things for u in about)
 
     def _merged(self, do: Do) -> bool:
         """Reads "... and keep them together": the arrangement of the earlier move."""
@@ -430,26 +436,36 @@ class Order:
             return
         last = taken[0]
         later = [do for do in self.requests if do.start > last.start]
-        if any(do.act is not Act.GO for do in later):
+        if any(do.act is not Act.GO and not _switches(do) for do in later):
             return
         self.mentions.remove(last)
         last.act, last.taken = Act.GRASP, False
+        switched = [do for do in later if do.act is not Act.GO]
         self.steps = [[do for do in step if do not in later] for step in self.steps]
-        self.steps += [[last], later]
+        self.steps += [[last, *switched], [do for do in later if do not in switched]]
 
     def _picked(self, do: Do) -> bool:
         """Whether one thing is taken into the hand; "take out the trash" goes on."""
         thing = do.things[0]
         verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
-        picks = any(v.frame is Frame.PICK or v.base == "take" for v in verbs)
+        picks = self._source.word(do.start) in ("holding", "carrying") or any(
+            v.frame is Frame.PICK or v.base == "take" for v in verbs
+        )
         gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)
         out = "out" in self._source.words[do.start : do.end]
-        inside = any(any(same(thing, t) for t in d.things) for d in self.requests if d is not do)
+        inside = taken_from(thing) or any(
+            same(thing, other) for earlier in self.requests for other in earlier.things
+        )
         return (
             picks and not gathers and (inside or not out) and len(do.things) == 1
             and isinstance(thing, Noun) and not thing.plural and thing.count == 1
             and not is_room(thing) and not is_furniture(thing)
         )  # fmt: skip
+
+
+def _switches(do: Do) -> bool:
+    """Whether a request can as well be done before something is in the hand."""
+    return do.act is Act.MAKE and {*do.states} <= {"powered on", "powered off"}
 
 
 def _exclusive(do: Do, earlier: Do) -> bool:

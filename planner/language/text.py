@@ -154,7 +154,7 @@ class Text(Shares):
         end = source.longest(at, TURNS)
         if not end:
             return 0
-        if source.word(end) == "at" and (corner := self.place(end)):
+        if source.word(end) in ("at", "near", "by") and (corner := self.place(end)):
             # "Turn right at the fridge".
             end = corner[1]
         i = end + (source.word(end) == "to" and any(verbs_at(source.words, end + 1)))
