@@ -154,6 +154,7 @@ SAME = [
         "Examine a statue by the light of the floor lamp.",
         "Put a statue next to the floor lamp and turn on the floor lamp.",
     ),
+    ("Look at a pen under the light of the lamp.", "Examine a pen by the light of the lamp."),
     (
         "Pick up the pen and look at it with the lamp.",
         "Put the pen next to the lamp and turn on the lamp.",
