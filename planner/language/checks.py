@@ -63,7 +63,7 @@ def check(source: Source, order: Order) -> None:
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
         _untempered(source, do)
-        _sliced_again(source, do)
+        _made_again(source, do)
         if do.heats and not any(do.heats in on.things for on in order.requests):
             raise source.unknown(do.start, do.end)
         _for_another(source, do)
@@ -135,10 +135,13 @@ def _vague(source: Source, do: Do) -> None:
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 
-def _sliced_again(source: Source, do: Do) -> None:
-    """Asks what "slice two slices" is about: nothing is sliced twice."""
-    for thing in do.things:
-        if isinstance(thing, Noun) and thing.kind == "slice" and "sliced" in do.states:
+def _made_again(source: Source, do: Do) -> None:
+    """Asks what "slice two slices" and "toast another slice" mean, which may be so already."""
+    for thing in do.things if do.act is Act.MAKE else ():
+        if not isinstance(thing, Noun):
+            continue
+        another = thing.other and not thing.definite and not thing.other_than
+        if another or (thing.kind == "slice" and "sliced" in do.states):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

@@ -89,8 +89,11 @@ class MovingFrames(OccasionFrames):
             things = self.attach(segments[0])
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
+        gathered = verb.base.startswith(("collect", "gather"))
+        # "Pick up the keys on the cushion": one thing is where it is said to be.
+        lifts = not gathered and all(map(_is_one, segments[0][-1].things))
         static = verb.frame is Frame.PICK and (
-            self._into_object(segments[0], gathered=verb.base.startswith(("collect", "gather")))
+            (not lifts and self._into_object(segments[0], gathered=gathered))
             or bool(segments[0][-1].arrangement)
         )
         if verb.frame in (Frame.CARRY, Frame.FETCH):
@@ -443,6 +446,10 @@ class MovingFrames(OccasionFrames):
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
         return self.load(_verb, start, i, given)
+
+
+def _is_one(thing: Phrase) -> bool:
+    return isinstance(thing, Noun) and not thing.plural and thing.count == 1
 
 
 _TEMPERING = {

@@ -432,20 +432,24 @@ class Order:
     def _grasp(self) -> None:
         """Reads "pick up the cup" as a request, where nothing follows but ways to go."""
         taken = [mention for mention in self.mentions if mention.taken]
+        taken += [do for do in self.requests if _takes_away(do)]
         if len(taken) != 1 or not self._picked(taken[0]) or self.throughout or taken[0].who:
             return
         last = taken[0]
         later = [do for do in self.requests if do.start > last.start]
         if any(do.act is not Act.GO and not _switches(do) for do in later):
             return
-        self.mentions.remove(last)
-        last.act, last.taken = Act.GRASP, False
-        switched = [do for do in later if do.act is not Act.GO]
+        self.mentions = [mention for mention in self.mentions if mention is not last]
+        later.append(last)
+        last.act, last.to, last.taken = Act.GRASP, [], False
         self.steps = [[do for do in step if do not in later] for step in self.steps]
-        self.steps += [[last, *switched], [do for do in later if do not in switched]]
+        ways = [do for do in later if do.act is Act.GO]
+        self.steps += [[do for do in later if do not in ways], ways]
 
     def _picked(self, do: Do) -> bool:
         """Whether one thing is taken into the hand; "take out the trash" goes on."""
+        if len(do.things) != 1:
+            return False
         thing = do.things[0]
         verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
         picks = self._source.word(do.start) in ("holding", "carrying") or any(
@@ -457,10 +461,16 @@ class Order:
             same(thing, other) for earlier in self.requests for other in earlier.things
         )
         return (
-            picks and not gathers and (inside or not out) and len(do.things) == 1
+            picks and not gathers and (inside or not out)
             and isinstance(thing, Noun) and not thing.plural and thing.count == 1
             and not is_room(thing) and not is_furniture(thing)
         )  # fmt: skip
+
+
+def _takes_away(do: Do) -> bool:
+    """Reads "take a pear from the sink": to wherever else."""
+    away = bool(do.to) and all(where.anchor is Spot.ELSEWHERE for where in do.to)
+    return do.act is Act.MOVE and away and do.taken and all(map(taken_from, do.things))
 
 
 def _switches(do: Do) -> bool:

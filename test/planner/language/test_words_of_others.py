@@ -18,6 +18,7 @@ ASKED = [
     ("Turn on the lamp while holding two pens.", "where"),
     ("Put the coffee in the mug on the desk.", "which"),
     ("Slice two slices.", "what"),
+    ("Toast another slice.", "what"),
     ("Bring a spoon on the desk.", "where"),
     (
         (
@@ -52,6 +53,11 @@ GRASPED = [
      "[{grasp: {the: pen}}, then, {go: {at: {the: bed}}}]"),
     ("Wash the fork, then grab it.",
      "[{make: {the: fork}, be: clean}, then, {grasp: {the: fork}}]"),
+    ("Pick up the keys on the cushion.", "[{grasp: {the: keys, on_top: {the: cushion}}}]"),
+    ("Take a pear from the box.", "[{grasp: {a: pear, at: {the: box}}}]"),
+    ("Take the lamp off the desk and wipe the desk.",
+     ("[{move: {the: lamp, on_top: {the: desk}}, to: elsewhere}, then,"
+      " {make: {the: desk}, be: clean}]")),
     ("Grab the pear out of the box.", "[{grasp: {the: pear, in: {the: box}}}]"),
     ("Pick up the pen and turn the floor lamp on.",
      "[{grasp: {the: pen}}, {make: {the: floor lamp}, be: powered on}]"),
@@ -154,6 +160,7 @@ SAME = [
         "Examine a statue by the light of the floor lamp.",
         "Put a statue next to the floor lamp and turn on the floor lamp.",
     ),
+    ("Look at a pen by the light from the lamp.", "Examine a pen by the light of the lamp."),
     ("Look at a pen under the light of the lamp.", "Examine a pen by the light of the lamp."),
     (
         "Pick up the pen and look at it with the lamp.",
