@@ -337,7 +337,8 @@ class Emission:
         # Before the rest, as labels are given in this order.
         only_if, unless = self._phrases(do.only_if), self._phrases(do.unless)
         shared = {"who": do.who, "only_if": only_if, "unless": unless}
-        return self._act(do).model_copy(update=shared)
+        request = self._act(do)
+        return request.model_copy(update=shared) if any(shared.values()) else request
 
     def _act(self, do: Do) -> Request:
         """The request without what all requests may have."""

@@ -187,6 +187,8 @@ def rejoined(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
     "Lap top" is "laptop", and "lightswitch" is "light switch".
     """
+    if all(known(token.word) or not token.is_word for token in tokens):
+        return tokens
     found: list[Token] = []
     for token in tokens:
         last = found[-1] if found else None

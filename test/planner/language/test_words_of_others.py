@@ -103,6 +103,10 @@ SAME = [
         "Put a pear and a pen on the bed.",
     ),
     ("Bring me a pear and put it on the bed.", "Put a pear on the bed."),
+    (
+        "First, help me set the table for lunch in the office. Move the pen to the bed.",
+        "Help me set the table for lunch in the office. Move the pen to the bed.",
+    ),
     # Headings
     ("Putting a dirty mug in the dishwasher", "Put a dirty mug in the dishwasher."),
     (
@@ -135,6 +139,7 @@ SAME = [
         "Use the rag and the bucket to clean the sink and the bathtub.",
         "Clean the sink and the bathtub.",
     ),
+    ("Use the bread knife to slice a pear.", "Slice a pear."),
     ("Scrub the bathtub using the soap and the brush.", "Scrub the bathtub."),
     ("Rinse the mug with water.", "Rinse the mug."),
     # The way to a place, and its sides
@@ -286,6 +291,7 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Pick up the couch.",
         "We need too clean cups.",
         "Turn into the kitchen.",
+        "First, put the pear on the bed. Put the pen in the box.",
         "Pear on couch.",
         "Pear next to the bed",
         "Toaster the pie in the box and put it on the desk.",
