@@ -62,6 +62,8 @@ def check(source: Source, order: Order) -> None:
     _unused(source, order)
     for do in (*order.requests, *order.throughout):
         _vague(source, do)
+        _announced(source, order, do)
+        _another_place(source, order, do)
         _untempered(source, do)
         _made_again(source, do)
         if do.heats and not any(do.heats in on.things for on in order.requests):
@@ -133,6 +135,26 @@ def _vague(source: Source, do: Do) -> None:
             and do.act is Act.MOVE
         ):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
+
+
+def _announced(source: Source, order: Order, do: Do) -> None:
+    """Refuses "move some things to the hall. Put the pen on the desk": which, is said next."""
+    vague = any(
+        isinstance(t, Noun) and t.kind == "thing" and t.count is Amount.SOME for t in do.things
+    )
+    if vague and any(d.act is Act.MOVE and d.start > do.start for d in order.requests):
+        raise source.unknown(do.start, do.end)
+
+
+def _another_place(source: Source, order: Order, do: Do) -> None:
+    """Asks whether "another box" is another than that of an earlier request, or of now."""
+    for where in do.to:
+        place = where.anchor
+        if not isinstance(place, Noun) or not place.elsewhere or place.definite:
+            continue
+        before = [w.anchor for d in order.requests if d.start < do.start for w in d.to]
+        if any(isinstance(p, Noun) and p.kind == place.kind and p is not place for p in before):
+            raise source.ask(AskReason.WHICH, place.start, place.end)
 
 
 def _made_again(source: Source, do: Do) -> None:
