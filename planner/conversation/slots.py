@@ -58,8 +58,8 @@ class Slot:
 
 def things_of(request: Request) -> tuple[NounPhrase, ...]:
     """The things of a request; none for those that have none."""
-    held = isinstance(request, Move | Make | Find | Grasp | Leave | Never)
-    return request.things if held else ()
+    have = (Move, Make, Find, Grasp, Leave, Never)
+    return request.things if isinstance(request, have) else ()
 
 
 def places_of(request: Request) -> tuple[Place, ...]:

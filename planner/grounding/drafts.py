@@ -444,8 +444,8 @@ def criteria_at_end(
 
     Each is any one of some names.
     """
-    where = {f"{PLACE}{k}": list(names) for k, names in enumerate(places)}
-    held = {f"{GRASPED}{k}": list(names) for k, names in enumerate(grasped)}
-    near = [["CLOSE", "robot", name] for name in where]
-    success = near + [["HELD", name, "robot"] for name in held]
+    where: dict[str, JsonValue] = {f"{PLACE}{k}": list(n) for k, n in enumerate(places)}
+    held: dict[str, JsonValue] = {f"{GRASPED}{k}": list(n) for k, n in enumerate(grasped)}
+    success: list[JsonValue] = [["CLOSE", "robot", name] for name in where]
+    success += [["HELD", name, "robot"] for name in held]
     return {"variables": where | held, "success": success} if success else None

@@ -84,5 +84,6 @@ def _picking(context: Context, name: str) -> Iterator[SkillCall]:
 
 
 def _words(call: SkillCall) -> str:
-    verb = {SkillName.NAVIGATE: "go to", SkillName.PICK: "pick up"}.get(call.name, "open")
+    verbs: dict[str, str] = {SkillName.NAVIGATE: "go to", SkillName.PICK: "pick up"}
+    verb = verbs.get(call.name, "open")
     return f"{verb} {call.arguments[0]}"
