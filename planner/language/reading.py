@@ -342,9 +342,7 @@ class Source:
 
     def starts(self, at: int, *phrases: str) -> int:
         """The position after the first phrase that stands at a word; 0 if none does."""
-        if not 0 <= at < self.size:
-            return 0
-        several = _FIRST_WORDS[phrases].get(self.words[at])
+        several = _FIRST_WORDS[phrases].get(self.word(at))
         if several is None:
             return 0
         for words in several:
@@ -355,9 +353,7 @@ class Source:
 
     def longest(self, at: int, phrases: frozenset[Words]) -> int:
         """The position after the longest phrase of a set at a word; 0 if none is there."""
-        if not 0 <= at < self.size:
-            return 0
-        lengths = _LENGTHS[phrases].get(self.words[at])
+        lengths = _LENGTHS[phrases].get(self.word(at))
         if lengths is None:
             return 0
         for length in lengths:
