@@ -14,6 +14,7 @@ from planner.language.goal_form import (
     Description,
     Find,
     Goal,
+    Grasp,
     Leave,
     Make,
     Mention,
@@ -57,7 +58,8 @@ class Slot:
 
 def things_of(request: Request) -> tuple[NounPhrase, ...]:
     """The things of a request; none for those that have none."""
-    return request.things if isinstance(request, Move | Make | Find | Leave | Never) else ()
+    have = (Move, Make, Find, Grasp, Leave, Never)
+    return request.things if isinstance(request, have) else ()
 
 
 def places_of(request: Request) -> tuple[Place, ...]:

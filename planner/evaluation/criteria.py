@@ -98,7 +98,7 @@ def keeps_relation(scene: Scene, reach: Reach, ground: tuple[str, str, str], *, 
         return _is_lifted(reach[one]) if on_floor else scene.on_one_side(reach[one], room)
     if relation == "CLOSE":
         return _keeps_close(scene, reach, one, other, held=held)
-    if relation == "FACING" or held:
+    if relation in ("FACING", "HELD") or held:
         return False
     movers = [(a, b) for a, b in ((one, other), (other, one)) if a in reach]
     return all(_is_clear(scene, reach, a, b) for a, b in movers)
@@ -196,7 +196,9 @@ def _overlap(a: Box, b: Box, apart_m: float) -> bool:
 
 MAX_CHOICES = 10_000
 _PLACEMENTS = ("INSIDE", "ON")
-_WORDS = {"CLOSE": "close to", "INSIDE": "inside", "ON": "on", "FACING": "facing"}
+_WORDS = {
+    "CLOSE": "close to", "INSIDE": "inside", "ON": "on", "FACING": "facing", "HELD": "held by",
+}  # fmt: skip
 
 _Choice = tuple[str, ...]
 _Ground = tuple[str, str, str]

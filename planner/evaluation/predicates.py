@@ -278,6 +278,7 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
         a hollow it means in it; for a room it means on its floor, as do on or inside a floor by its
         name.
     What is in a hand is on or in nothing, wherever the hand is.
+    HELD: in a hand of the other, which is an agent.
     In a world of edges, ON, INSIDE and rooms are what the edges say.
     FACING: in the same room, centres less than 5.00 m apart, and the front of furniture or agents
         is not turned away; a graph does not have the fronts of furniture.
@@ -288,6 +289,8 @@ def holds(scene: Scene, state: WorldState, relation: str, one: str, other: str) 
     a, b = state.entities.get(one), state.entities.get(other)
     if a is None or b is None or one == other:
         return False
+    if relation == "HELD":
+        return a.relation is Relation.HELD and a.parent == other
     if b.kind is EntityKind.ROOM:
         if relation == "ON" or (floor and relation == "INSIDE"):
             return _is_on_floor(scene, a) and _is_in(scene, a, other)

@@ -434,11 +434,18 @@ def _tie(kind: str, members: Sequence[tuple[int, int]]) -> JsonValue:
     }
 
 
-def go_criteria(places: Sequence[tuple[str, ...]]) -> Mapping[str, JsonValue] | None:
-    """Where the robot shall be, as criteria of an episode; None if nowhere."""
-    if not places:
-        return None
-    return {
-        "variables": {f"place_{k}": list(names) for k, names in enumerate(places)},
-        "success": [["CLOSE", "robot", f"place_{k}"] for k in range(len(places))],
-    }
+PLACE, GRASPED = "place_", "grasped_"
+
+
+def criteria_at_end(
+    places: Sequence[tuple[str, ...]], grasped: Sequence[tuple[str, ...]]
+) -> Mapping[str, JsonValue] | None:
+    """Where the robot shall be, and what in its hand, as criteria of an episode; None if nothing.
+
+    Each is any one of some names.
+    """
+    where: dict[str, JsonValue] = {f"{PLACE}{k}": list(n) for k, n in enumerate(places)}
+    held: dict[str, JsonValue] = {f"{GRASPED}{k}": list(n) for k, n in enumerate(grasped)}
+    success: list[JsonValue] = [["CLOSE", "robot", name] for name in where]
+    success += [["HELD", name, "robot"] for name in held]
+    return {"variables": where | held, "success": success} if success else None

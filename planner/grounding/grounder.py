@@ -15,7 +15,14 @@ from planner.grounding.binding import (
     choice_json,
     choice_of,
 )
-from planner.grounding.drafts import UNWEIGHED, Draft, Drafts, Hold, go_criteria, predicate_of
+from planner.grounding.drafts import (
+    UNWEIGHED,
+    Draft,
+    Drafts,
+    Hold,
+    criteria_at_end,
+    predicate_of,
+)
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
 from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back
@@ -26,6 +33,7 @@ from planner.language.goal_form import (
     Follow,
     Go,
     Goal,
+    Grasp,
     Guide,
     Leave,
     Make,
@@ -137,6 +145,7 @@ class Grounder:
         self._places = Places(scene, self._bindings, self._drafts)
         self._going: list[tuple[str, ...]] = []
         self._found: tuple[str, ...] = ()
+        self._grasped: list[tuple[str, ...]] = []
         self._request_texts: list[str] = []
 
     def ground(self) -> Grounding:
@@ -157,7 +166,7 @@ class Grounder:
         )
         return Grounding(
             evaluation=self._drafts.evaluation(),
-            criteria=go_criteria(going),
+            criteria=criteria_at_end(going, self._grasped),
             requests=tuple(draft.request for draft in self._drafts.all),
             request_words=tuple(self._request_texts),
             missing=tuple(opened.missing.values()),
@@ -206,6 +215,9 @@ class Grounder:
             self._never(request, index, path)
         elif isinstance(request, Find):
             self._find(request, index, step, path)
+        elif isinstance(request, Grasp):
+            for _, binding in self._bound(request.things, index, path, self._fixed):
+                self._grasped.append(binding.names)
         elif isinstance(request, Go):
             self._go(request, index, step, path)
         else:

@@ -15,6 +15,7 @@ from planner.language.goal_form import (
     Find,
     Follow,
     Go,
+    Grasp,
     Guide,
     Leave,
     Make,
@@ -301,6 +302,8 @@ def _core(request: Request) -> str:
         return f"never let {_all(request.things)}{be}"
     if isinstance(request, Find):
         return f"find {_all(request.things)}"
+    if isinstance(request, Grasp):
+        return f"pick up {_all(request.things)}"
     if isinstance(request, Go):
         return f"go{''.join(f' {_way(place)}' for place in request.to)}"
     if isinstance(request, Meet):

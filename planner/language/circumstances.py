@@ -163,7 +163,9 @@ class Circumstances(Remarks):
             if not self._names(k) and source.word(k) not in ARTICLES:
                 continue
             found = self.objects(k)
-            if found is None or found[1] != stop or not self._no_targets(found[0]):
+            # "Toaster the bread in the box" says nothing of either.
+            unsaid = k == at + 1 and self._is_thing(at)
+            if unsaid or found is None or found[1] != stop or not self._no_targets(found[0]):
                 return False
             return any(p.wheres for p in found[0]) and self._note(found[0], k, stop)
         return False

@@ -17,7 +17,7 @@ from planner.language.drafts import (
     Where,
     several,
 )
-from planner.language.lexicon import PERSON, Amount, Relation, Spot, can_be
+from planner.language.lexicon import PERSON, Amount, Relation, Spot, can_be, whole_of
 from planner.language.places import is_furniture, is_room
 from planner.language.pronouns import RoomContexts, Spoken
 from planner.language.reading import AlreadyTrue, AskReason, Refused, Source
@@ -188,8 +188,13 @@ class Discourse(RoomContexts):
 
     def _noun(self, noun: Noun, own: list[Noun]) -> Noun:
         """A noun with its own references resolved, or the earlier one that it repeats."""
-        if noun.kind == "slice" and noun.plural and not noun.described and self._sliced:
-            return self._sliced[-1]
+        if noun.kind == "slice" and self._sliced:
+            if noun.plural and not noun.described:
+                return self._sliced[-1]
+            # "Slice a potato and cook one slice": of that.
+            noun.part_of = noun.part_of or self._sliced[-1]
+            cut = f"{self._sliced[-1].kind} slice"
+            noun.kind = cut if whole_of(cut) else noun.kind
         if noun.vague:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)
         if any(noun is known for known in self._nouns):

@@ -13,6 +13,7 @@ from planner.language.goal_form import (
     Follow,
     Go,
     Goal,
+    Grasp,
     Guide,
     Leave,
     Make,
@@ -158,6 +159,7 @@ class Act(StrEnum):
     NEVER = "never"
     PREPARE = "prepare"
     FIND = "find"
+    GRASP = "grasp"
     GO = "go"
     MEET = "meet"
     TELL = "tell"
@@ -335,7 +337,8 @@ class Emission:
         # Before the rest, as labels are given in this order.
         only_if, unless = self._phrases(do.only_if), self._phrases(do.unless)
         shared = {"who": do.who, "only_if": only_if, "unless": unless}
-        return self._act(do).model_copy(update=shared)
+        request = self._act(do)
+        return request.model_copy(update=shared) if any(shared.values()) else request
 
     def _act(self, do: Do) -> Request:
         """The request without what all requests may have."""
@@ -352,6 +355,8 @@ class Emission:
                 return Never(things=things, to=places, states=states)
             case Act.FIND:
                 return Find(things=things)
+            case Act.GRASP:
+                return Grasp(things=things)
             case Act.GO:
                 return Go(to=places)
             case Act.MEET:

@@ -18,6 +18,7 @@ class PhraseTables(FileModel):
     """`config/phrases.yaml`: words and phrases by name, verbs by frame, likenesses by kind."""
 
     tables: dict[str, str]
+    combinations: dict[str, tuple[str, ...]]
     verbs: dict[str, str]
     verbs_of_states: dict[str, str]
     likenesses: dict[str, str]
@@ -43,6 +44,12 @@ def products(*parts: str) -> frozenset[Words]:
     """Every phrase with one alternative of each part; alternatives are separated by bars."""
     choices = itertools.product(*(part.split("|") for part in parts))
     return frozenset(tuple(" ".join(choice).split()) for choice in choices)
+
+
+def combined(name: str) -> frozenset[Words]:
+    """The phrases of a name that the file spells by their parts."""
+    lines = phrase_tables().combinations[name]
+    return frozenset().union(*(products(*line.split(" + ")) for line in lines))
 
 
 def words(text: str) -> frozenset[str]:
@@ -146,75 +153,18 @@ PEOPLE = words(table("people"))
 FOR_SOMEBODY = products("for", "my|our|the|her|his|your|", "|".join(PEOPLE))
 FILLERS = FOR_SOMEBODY | phrases(table("fillers"))
 """Phrases between clauses that change nothing."""
-CHOICE = (
-    products(
-        "i|we|it|",
-        "really|honestly|",
-        "do not|does not|would not|am not|are not",
-        "really|",
-        "mind|care|matter|fussed|bothered|fussy|picky|fuss",
-        "about|",
-        "which|what|which one|which ones|what kind|what color|what colour|either way"
-        "|how|what sort|what brand|at all|",
-    )
-    | products(
-        "any|any one|either|either one|whichever|whatever|anyone|any of them|both",
-        "will do|would do|is fine|is ok|works|will work|are fine|is good|would be fine"
-        "|will be fine|is all right",
-    )
-    | products(
-        "whichever|whatever|wherever",
-        "one|",
-        "you|i",
-        "",
-        "like|want|prefer|fancy|choose|wish|please",
-    )
-    | phrases(table("choice"))
-)
+CHOICE = combined("choice") | phrases(table("choice"))
 """That any of several will do says no more than "a" does."""
-LENGTHS = products(
-    "all|all of|the whole|the entire", "day|week|month|morning|night|afternoon|evening|weekend"
-) | products(
-    "for|in",
-    "days|weeks|ages|hours|a week|a while|a long time|months|forever|so long"
-    "|a few days|the whole day|quite some time|some time",
-)
-_TIMES = products(
-    "before|by|in time for|ahead of",
-    "the|our|my|",
-    "bedtime|bed|dinner|dinnertime|lunch|lunchtime|breakfast|supper|tea time|teatime|noon|midday"
-    "|midnight|nightfall|sunset|sunrise|dark|party|meeting|movie|film|match|game|show|weekend"
-    "|work|school|class|visit|holidays|holiday|concert|exam|the end of the day|morning|evening"
-    "|afternoon|night",
-)
+LENGTHS = combined("lengths")
+_TIMES = combined("times")
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(table("interjections"))
-INTERJECTIONS |= products(
-    "when|whenever|if",
-    "you",
-    "get|have|find|have got",
-    "a|the|a free|a spare|",
-    "moment|minute|second|sec|chance|time",
-)
+INTERJECTIONS |= combined("interjections")
 INTERJECTIONS |= products(
     "as far as|if|unless|",
     "i am not mistaken|i am mistaken|i am not wrong|i recall|i recall correctly|i remember"
     "|i remember correctly|i know|i remember right",
 ) - phrases("i know|i recall|i remember|i am mistaken")
-INTERJECTIONS |= products(
-    "unbelievable|incredible|typical|ridiculous|annoying|annoyingly|strangely|oddly|weird|odd|silly"
-    "|gross|yuck|hurray|hooray|great|perfect|awesome|amazing|brilliant|wonderful"
-)
-INTERJECTIONS |= products(
-    "for",
-    "the|my|our|a|tonight s|tomorrow s|",
-    "breakfast|lunch|dinner|supper|brunch|picnic|party|meeting|movie|film|movie night|game night"
-    "|visit|guests|craft afternoon|birthday|birthday party|trip|journey|holiday|school|work",
-)
-INTERJECTIONS |= products(
-    "do me|do us", "a|one|this", "favour|favor|small favour|small favor|quick favour|quick favor"
-) | products("your|the|next|new|a|", "job|task|chore|mission", ":|for you :|for now :|is this :")
-INTERJECTIONS |= products("sorry to", "bug|pester|nag|interrupt", "you|you again")
 INTERJECTIONS |= phrases("go go|go go go|quick march|schnell|let us go|off you go")
 _ANYWHERE = phrases(table("anywhere"))
 FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
@@ -223,26 +173,8 @@ EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}
 THEN = phrases(table("then"))
 FIRST = phrases(table("first"))
 BEFORE_THAT = phrases(table("before that"))
-THEN |= products(
-    "and|",
-    "when|once|after|as soon as|only when|only once",
-    "both|all|everything|that|this|it"
-    "|they"
-    "|all that|all this|it all|all of that|all of this|both of those|all of it|that all|the rest"
-    "|those|these|those two|that bit|that part",
-    "is|are|has been|have been",
-    "all|both|",
-    "done|finished|complete|completed|ready|over|sorted|taken care of|sorted out|out of the way",
-)
-TURNS = products(
-    "turn|veer|hang|bear|rotate|go|move|walk|step|head", "|all the way|back|slightly",
-    "left|right|around|round|about|back around|forward|forwards|straight|ahead|straight ahead"
-    "|to the left|to the right|to your left|to your right|a left|a right",
-    "|again|slightly|twice|a little|a bit",
-) | products(
-    "take|make", "a|one|two|a few|a couple of", "step|steps|left|right|left turn|right turn",
-    "|forward|forwards|back|left|right|to the left|to the right|to your left|to your right",
-)  # fmt: skip
+THEN |= combined("then")
+TURNS = combined("turns")
 SIDEWAYS = phrases(
     "left|right|around|straight|to the left|to the right|to your left|to your right"
     "|across the room|across the kitchen"

@@ -18,6 +18,7 @@ from planner.language.goal_form import (
     Follow,
     Go,
     Goal,
+    Grasp,
     Guide,
     Leave,
     Make,
@@ -158,7 +159,7 @@ class _Normalizer:
             case Tell():
                 told = (*common, item.topic, self._anchor(item.to))
                 return [(*told, thing) for thing in things] or [told]
-            case Leave() | Find() | Meet():
+            case Leave() | Find() | Grasp() | Meet():
                 rest = ()
         return [(*common, thing, rest) for thing in things]
 

@@ -7,7 +7,7 @@ import copy
 from planner.language.circumstances import Announcements
 from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.english import FILLERS, phrases, products
+from planner.language.english import FILLERS, combined, phrases, products
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.modifiers import EXCEPT, opposite
 from planner.language.places import belongs, grouped, is_furniture, is_room
@@ -23,12 +23,7 @@ _IF_NOT = phrases(
     "if not|and if not|if it is not|if they are not|otherwise|and if it is not|if no"
     "|and if they are not|or else"
 )
-_SEE_TO_IT = products(
-    "see to|take care of|deal with|handle|fix|get|sort|do|change|do something about|look after"
-    "|attend to|remedy|correct|sort out",
-    "it|that|this|them|those|these",
-    "out|up|",
-)
+_SEE_TO_IT = combined("see to it")
 _WITHOUT_PLEA = frozenset({"please", "now", "thanks", "then", "today", "quickly"})
 
 

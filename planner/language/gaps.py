@@ -7,11 +7,11 @@ import copy
 from planner.language.clause_words import ALSO, SPEAKER, TOO
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Where
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import phrases
 from planner.language.lexicon import Actor, Occasion, Spot, includes
 from planner.language.ordering import Order
-from planner.language.places import belongs, is_furniture, is_room
+from planner.language.places import BY_SIDE, belongs, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.language.state_frames import Dos, is_light
 from planner.language.statements import forbidden
@@ -137,6 +137,9 @@ class Gaps(Clauses):
                 and (fits_all or last.act is Act.LEAVE or (too and last.to))
             ):
                 return [self._like(last, self.attach(parts), i, end)], end
+            if last is None and _only_names_place(things[0], parts[-1].wheres):
+                # "Cup on table", "cup next to the sink": it is there, or shall be.
+                return None
             placed = self.placed(parts, static=True)
             if (
                 all(p.to or p.arrangement for p in placed[:-1])
@@ -258,6 +261,15 @@ class Gaps(Clauses):
             return [Do(Act.MENTION, list(things), at, segments[1])], segments[1]
         do = forbidden(self._like(last, list(things), at, segments[1]))
         return ([do], segments[1]) if do else None
+
+
+def _only_names_place(thing: Phrase, wheres: list[Where]) -> bool:
+    """Whether one thing without an article is beside something, or at a place without one."""
+    return isinstance(thing, Noun) and thing.bare and not thing.plural and any(
+        isinstance(w.anchor, Noun) and w.way is Way.STATIC
+        and (w.anchor.bare or w.relation in BY_SIDE)
+        for w in wheres
+    )  # fmt: skip
 
 
 def _name_known(things: list[Phrase]) -> None:

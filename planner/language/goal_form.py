@@ -382,6 +382,14 @@ class Find(_Request):
     )
 
 
+class Grasp(_Request):
+    """Things shall be in a robot's hand at the end; in files `grasp`."""
+
+    things: Many[NounPhrase] = Field(
+        validation_alias="grasp", serialization_alias="grasp", min_length=1
+    )
+
+
 class Go(_Request):
     """An agent shall be at a place; in files `go`."""
 
@@ -436,6 +444,7 @@ REQUESTS: Mapping[str, type[_Request]] = {
     "never": Never,
     "prepare": Prepare,
     "find": Find,
+    "grasp": Grasp,
     "go": Go,
     "meet": Meet,
     "tell": Tell,
@@ -452,6 +461,7 @@ Request = Annotated[
     | Annotated[Never, Tag("never")]
     | Annotated[Prepare, Tag("prepare")]
     | Annotated[Find, Tag("find")]
+    | Annotated[Grasp, Tag("grasp")]
     | Annotated[Go, Tag("go")]
     | Annotated[Meet, Tag("meet")]
     | Annotated[Tell, Tag("tell")]

@@ -11,7 +11,8 @@ from enum import StrEnum
 
 from pydantic import ValidationError
 
-from planner.language.checks import Accounting, check, conserve
+from planner.language.accounting import Accounting
+from planner.language.checks import check, conserve
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
 from planner.language.english import (

@@ -457,6 +457,9 @@ class Lists(Items):
             if self._above(where):
                 # "The picture over the couch".
                 raise self._source.unknown(where.start, where.start + 1)
+            if self._on_side(where):
+                # "The soap on the right side of the table": on it or beside it.
+                raise self._source.ask(AskReason.WHERE, where.start, where.end)
             if where.anchor is None and len(groups) > 1:
                 # "The notebook from the desk in there".
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
@@ -486,6 +489,13 @@ class Lists(Items):
             k -= 1
         shared = things[k:]
         return shared if all(isinstance(t, Noun) and not t.where for t in shared) else things[-1:]
+
+    def _on_side(self, where: Where) -> bool:
+        on = self._source.starts(
+            where.start, "on the left of", "on the right of", "on the left side",
+            "on the right side", "on the left hand side", "on the right hand side",
+        )  # fmt: skip
+        return bool(on) and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
 
     def _above(self, where: Where) -> bool:
         return self._source.word(where.start) == "over" and where.relation is Relation.ON_TOP

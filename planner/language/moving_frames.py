@@ -63,7 +63,7 @@ class MovingFrames(OccasionFrames):
         if verb.frame is Frame.GIVE and given is None and (found := self._given_to(start, i)):
             return found
         me = source.word(i) in ("me", "us") and given is None
-        segments = self._segments(i + me, given)
+        segments = self._segments(i + me + (me and source.word(i + 1) == ":"), given)
         if segments is None:
             return None
         parts, end = segments
@@ -89,8 +89,11 @@ class MovingFrames(OccasionFrames):
             things = self.attach(segments[0])
             to = [Where(Relation.AT, Spot.ME, Way.TO, i, i + 1)]
             return [Do(Act.MOVE, things, start, segments[1], to)], segments[1]
+        gathered = verb.base.startswith(("collect", "gather"))
+        # "Pick up the keys on the cushion": one thing is where it is said to be.
+        lifts = not gathered and all(map(_is_one, segments[0][-1].things))
         static = verb.frame is Frame.PICK and (
-            self._into_object(segments[0], gathered=verb.base.startswith(("collect", "gather")))
+            (not lifts and self._into_object(segments[0], gathered=gathered))
             or bool(segments[0][-1].arrangement)
         )
         if verb.frame in (Frame.CARRY, Frame.FETCH):
@@ -369,7 +372,8 @@ class MovingFrames(OccasionFrames):
             return None
         self.attach(parts)
         to = [Where(Relation.IN, parts[0].things[0], Way.TO, start, end)]
-        return [Do(Act.MOVE, self.attach(things[0]), start, things[1], to)], things[1]
+        placed = Placed(self.attach(things[0]), to, None, [])
+        return [self.move(placed, start, things[1])], things[1]
 
     def empty(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """EMPTY: a vessel, or furniture of its things."""
@@ -442,6 +446,10 @@ class MovingFrames(OccasionFrames):
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
         return self.load(_verb, start, i, given)
+
+
+def _is_one(thing: Phrase) -> bool:
+    return isinstance(thing, Noun) and not thing.plural and thing.count == 1
 
 
 _TEMPERING = {

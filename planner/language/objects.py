@@ -75,13 +75,6 @@ class Objects(Lists):
             if whose or (sided and any(noun.pick for noun in nouns)):
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
 
-    def _on_side(self, where: Where) -> bool:
-        on = self._source.starts(
-            where.start, "on the left of", "on the right of", "on the left side",
-            "on the right side", "on the left hand side", "on the right hand side",
-        )  # fmt: skip
-        return bool(on) and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
-
     def _target(self, segment: Segment, *, static: bool) -> list[Where]:
         wheres = segment.wheres
         first_to = next((k for k, where in enumerate(wheres) if where.way is Way.TO), None)

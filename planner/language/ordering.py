@@ -9,6 +9,7 @@ from planner.language.lexicon import Actor, Amount, Bound, Relation, Spot, inclu
 from planner.language.modifiers import opposite
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
+from planner.language.verbs import Frame, verbs_at
 
 # Whether two requests, things or places of an instruction are the same, or exclude each other.
 
@@ -336,7 +337,13 @@ class Order:
                 # "Get the suitcase down from the wardrobe and put the shirts in it".
                 raise self._source.ask(AskReason.WHERE, earlier.start, earlier.end)
             about += into
-        return earlier.taken and brought and any(same(t, u) for t in earlier.things for u in about)
+        # "Bring me a pear and put it on the table": there at last.
+        fetched = (
+            earlier.act is do.act is Act.MOVE and bool(do.to) and do.who is None
+            and any(where.anchor is Spot.ME for where in earlier.to)
+        )  # fmt: skip
+        taken = fetched or (earlier.taken and brought)
+        return taken and any(same(t, u) for t in earlier.things for u in about)
 
     def _merged(self, do: Do) -> bool:
         """Reads "... and keep them together": the arrangement of the earlier move."""
@@ -407,7 +414,11 @@ class Order:
                 raise self._source.impossible("contradiction", earlier.start, do.end)
 
     def finish(self) -> None:
-        """Exceptions for what is protected, and agents only where two share the work."""
+        """Exceptions for what is protected, and agents only where two share the work.
+
+        What is only picked up at last is in the hand then.
+        """
+        self._grasp()
         for guard in self.throughout:
             if guard.act is Act.LEAVE or guard.states:
                 for do in self.requests:
@@ -417,6 +428,54 @@ class Order:
             for do in everyone:
                 do.who = None
         self.steps = [step for step in self.steps if step]
+
+    def _grasp(self) -> None:
+        """Reads "pick up the cup" as a request, where nothing follows but ways to go."""
+        taken = [mention for mention in self.mentions if mention.taken]
+        taken += [do for do in self.requests if _takes_away(do)]
+        if len(taken) != 1 or not self._picked(taken[0]) or self.throughout or taken[0].who:
+            return
+        last = taken[0]
+        later = [do for do in self.requests if do.start > last.start]
+        if any(do.act is not Act.GO and not _switches(do) for do in later):
+            return
+        self.mentions = [mention for mention in self.mentions if mention is not last]
+        later.append(last)
+        last.act, last.to, last.taken = Act.GRASP, [], False
+        self.steps = [[do for do in step if do not in later] for step in self.steps]
+        ways = [do for do in later if do.act is Act.GO]
+        self.steps += [[do for do in later if do not in ways], ways]
+
+    def _picked(self, do: Do) -> bool:
+        """Whether one thing is taken into the hand; "take out the trash" goes on."""
+        if len(do.things) != 1:
+            return False
+        thing = do.things[0]
+        verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
+        picks = self._source.word(do.start) in ("holding", "carrying") or any(
+            v.frame is Frame.PICK or v.base == "take" for v in verbs
+        )
+        gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)
+        out = "out" in self._source.words[do.start : do.end]
+        inside = taken_from(thing) or any(
+            same(thing, other) for earlier in self.requests for other in earlier.things
+        )
+        return (
+            picks and not gathers and (inside or not out)
+            and isinstance(thing, Noun) and not thing.plural and thing.count == 1
+            and not is_room(thing) and not is_furniture(thing)
+        )  # fmt: skip
+
+
+def _takes_away(do: Do) -> bool:
+    """Reads "take a pear from the sink": to wherever else."""
+    away = bool(do.to) and all(where.anchor is Spot.ELSEWHERE for where in do.to)
+    return do.act is Act.MOVE and away and do.taken and all(map(taken_from, do.things))
+
+
+def _switches(do: Do) -> bool:
+    """Whether a request can as well be done before something is in the hand."""
+    return do.act is Act.MAKE and {*do.states} <= {"powered on", "powered off"}
 
 
 def _exclusive(do: Do, earlier: Do) -> bool:

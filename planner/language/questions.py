@@ -13,8 +13,8 @@ from planner.language.english import (
     GENERIC_ONE,
     NUMBERS,
     THE,
+    combined,
     phrases,
-    products,
     table,
     words,
 )
@@ -108,16 +108,8 @@ _LINKS = words(table("links"))
 _ANY = words("a an any some all every of please") | THE
 _UNITS = {"s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0, "h": 3600.0,
           "hour": 3600.0}  # fmt: skip
-_IN_THE_HOUSE = (
-    phrases("anywhere|in total|altogether|at all|in all|overall")
-    | products(
-        "|anywhere|altogether|in total",
-        "in|inside|throughout|around|within",
-        "the|this|our|my|your",
-        "|whole|entire",
-        "house|home|apartment|flat",
-    )
-    | products("|anywhere", "at home")
+_IN_THE_HOUSE = combined("in the house") | phrases(
+    "anywhere|in total|altogether|at all|in all|overall"
 )
 _NEWS = words("new happened news")
 

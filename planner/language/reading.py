@@ -21,16 +21,20 @@ from planner.world.files import FileModel, read_model
 # Letters with digits after them are one word ("mp3", "water1plant"), not a word, a number and
 # perhaps another word; a number before a word is one, as in "2cups".
 _TOKEN = re.compile(
-    r"entryway/foyer/lobby|laundryroom/mudroom|[^\W\d_]+(?:_[^\W_]+)+|[^\W\d_]+\d[^\W_]*"
+    r"entryway/foyer/lobby|laundryroom/mudroom|workout/gym/exercise|[^\W\d_]+(?:_[^\W_]+)+|[^\W\d_]+\d[^\W_]*"
     r"|\.\.\.|…|[^\W\d_]+(?:'[^\W\d_]+)*|\d+(?:[.,]\d+)?|[.,;:!?&()]|-{1,2}(?=\s|\d)"
 )
 _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": "-"})
+# What a robot is called: "Hello "Robbie".".
+_CALLED = re.compile(r'(?<=^hello )"[^"]{1,40}"|(?<=^hi )"[^"]{1,40}"|(?<=^hey )"[^"]{1,40}"', re.I)
 _CONTRACTIONS = {
     "livingroom": ("living", "room"),
     "trashbin": ("trash", "can"),
     "firetruck": ("fire", "truck"),
     "entryway/foyer/lobby": ("entryway",),
     "laundryroom/mudroom": ("laundry", "room"),
+    "workout/gym/exercise": ("exercise",),
+    "coffe": ("coffee",),
     "can't": ("can", "not"),
     "cannot": ("can", "not"),
     "won't": ("will", "not"),
@@ -97,7 +101,8 @@ class Token:
 def tokens_of(text: str) -> tuple[Token, ...]:
     """The words and marks of a text, with contractions written out and hyphens opened."""
     found: list[Token] = []
-    for match in _TOKEN.finditer(text.translate(_QUOTES)):
+    said = _CALLED.sub(lambda name: " " * len(name.group()), text.translate(_QUOTES))
+    for match in _TOKEN.finditer(said):
         start, end = match.span()
         found += [Token(word, start, end) for word in _words(match.group().lower())]
     return tuple(found)
@@ -337,9 +342,7 @@ class Source:
 
     def starts(self, at: int, *phrases: str) -> int:
         """The position after the first phrase that stands at a word; 0 if none does."""
-        if not 0 <= at < self.size:
-            return 0
-        several = _FIRST_WORDS[phrases].get(self.words[at])
+        several = _FIRST_WORDS[phrases].get(self.word(at))
         if several is None:
             return 0
         for words in several:
@@ -350,9 +353,7 @@ class Source:
 
     def longest(self, at: int, phrases: frozenset[Words]) -> int:
         """The position after the longest phrase of a set at a word; 0 if none is there."""
-        if not 0 <= at < self.size:
-            return 0
-        lengths = _LENGTHS[phrases].get(self.words[at])
+        lengths = _LENGTHS[phrases].get(self.word(at))
         if lengths is None:
             return 0
         for length in lengths:

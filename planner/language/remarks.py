@@ -76,13 +76,7 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 _FOREIGN = english.words(table("foreign"))
-_STOP = english.products(
-    "please|now|robot|hey|",
-    "stop|halt|freeze|wait|pause|hold on|stop it|stop that|abort|cancel|"
-    "stop moving|do not move|stop everything|stop right there|stand still|stop what you are doing|"
-    "cancel that|stop working|stop now|wait a minute|wait a moment|never mind|forget it",
-    "please|now|robot|at once|immediately|",
-)
+_STOP = english.combined("stop")
 _STOPPING = english.words("stop halt freeze abort cancel enough quit")
 _BESIDE_STOP = english.words(table("beside stop"))
 _ENGLISH = english.words(table("english"))
@@ -193,6 +187,8 @@ def rejoined(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
     "Lap top" is "laptop", and "lightswitch" is "light switch".
     """
+    if all(known(token.word) or not token.is_word for token in tokens):
+        return tokens
     found: list[Token] = []
     for token in tokens:
         last = found[-1] if found else None

@@ -168,6 +168,9 @@ class StateFrames(Objects):
         wheres, end = self.places(liquid[1])
         if not wheres or wheres[0].relation not in (Relation.IN, Relation.AT):
             return None
+        if self._source.word(i) == "the" and verb.frame is Frame.PUT and len(wheres) > 1:
+            # "Put the coffee in the cup on the desk": that coffee, or more into that cup.
+            raise self._source.ask(AskReason.WHICH, i, end)
         state = "empty" if wheres[0].way is Way.FROM else f"filled with {liquid[0]}"
         groups = [w.anchor for w in wheres[:1] if isinstance(w.anchor, Noun | Pronoun)]
         if isinstance(groups[0] if groups else None, Noun) and len(wheres) > 1:

@@ -59,6 +59,9 @@ class Statements(PeopleFrames):
                 or self._source.longest(i, DOING) > end
             ):
                 break
+            if self._source.word(i) == "too" and self._source.word(end).isalpha():
+                # "We need too clean cups" is no "also".
+                break
             i = end or i + 1
         return i
 

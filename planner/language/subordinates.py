@@ -67,7 +67,9 @@ class Subordinates(Gaps):
             )
         if source.word(at) == "having":
             return self._later(at, at)
-        if end := source.longest(at, WHILE):
+        if (end := source.longest(at, WHILE)) and source.word(end) in ("holding", "carrying"):
+            return self._in_hand(end)
+        if end:
             dos = self._temporal(end) if source.word(end) in ("i", "you") else None
             if dos:
                 self._accept(dos[0])
@@ -82,6 +84,14 @@ class Subordinates(Gaps):
         if end := source.longest(at, IF):
             return self._condition(at, end, "only_if")
         return 0
+
+    def _in_hand(self, at: int) -> int:
+        """Reads "turn on the lamp while holding the box": as if it was picked up first."""
+        found = self.objects(at + 1) if self._sentence else None
+        if found is None or not self._no_targets(found[0]):
+            return 0
+        self._accept([Do(Act.MENTION, self.attach(found[0]), at, found[1], taken=True)])
+        return found[1]
 
     def _until(self, at: int, start: int) -> int:
         """Reads "Do not start it until the cups are in it": that first, and then this."""

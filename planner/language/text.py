@@ -17,7 +17,7 @@ from planner.language.english import (
     words,
 )
 from planner.language.follow_ups import Shares
-from planner.language.lexicon import Actor, Occasion, Relation
+from planner.language.lexicon import Actor, Occasion, Relation, includes
 from planner.language.lists import PREDICATES
 from planner.language.reading import STOPS, AskReason, Source
 from planner.language.remarks import known
@@ -117,8 +117,9 @@ class Text(Shares):
         spans = [range(do.start, do.end) for do in (*self.order.mentions, *self.order.reasons)]
         # Slicing takes a knife anyway, and cleaning what cleans.
         spans += [range(t.start, t.end) for do in self.order.requests for t in do.tools
-                  if isinstance(t, Noun) and not t.described and not self.place(t.end)
-                  and (("sliced" in do.states and t.kind == "knife")
+                  if isinstance(t, Noun) and not t.described
+                  and (self._source.word(t.end) == "to" or not self.place(t.end))
+                  and (("sliced" in do.states and includes("knife", t.kind))
                        or ({*do.states} <= {"clean", "dusted"} and t.kind in _CLEANERS))
                   ]  # fmt: skip
         for do in self.order.requests:
@@ -154,7 +155,7 @@ class Text(Shares):
         end = source.longest(at, TURNS)
         if not end:
             return 0
-        if source.word(end) == "at" and (corner := self.place(end)):
+        if source.word(end) in ("at", "near", "by") and (corner := self.place(end)):
             # "Turn right at the fridge".
             end = corner[1]
         i = end + (source.word(end) == "to" and any(verbs_at(source.words, end + 1)))
@@ -268,6 +269,9 @@ class Text(Shares):
             ):
                 # "Close the fridge last. First bring me the yogurt."
                 raise source.unknown(at, end)
+            if at == 0 and source.starts(end, ", help me", "help me"):
+                # "First, help me set the table. Put the forks on it": orders nothing.
+                self._passing(at, end)
             return end
         if end := source.longest(at, BEFORE_THAT):
             self._reverse, self._then = True, False

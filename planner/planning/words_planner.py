@@ -23,6 +23,7 @@ from planner.planning.expert.expert import DONE, Expert
 from planner.planning.expert.facts import Facts, Goal, Spot, Subgoal, read_goal
 from planner.planning.expert.search import Sought, usual_furniture_of
 from planner.planning.knowledge import Knowledge, read_knowledge
+from planner.planning.last_calls import LastCalls
 from planner.planning.planner import (
     AgentResult,
     Change,
@@ -43,7 +44,6 @@ from planner.planning.understanding import (
 from planner.world.belief import Belief
 from planner.world.catalogue import default_catalogue
 from planner.world.house import House
-from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import Relation, floor_name
 
@@ -257,8 +257,6 @@ def is_impossible(unbound: Sequence[Unbound]) -> bool:
 
 # Questions of one instruction; what is still unclear then is left out.
 MAX_QUESTIONS = 10
-# Walks to where the robot shall be at the end that may fail.
-MAX_FAILED_WALKS = 3
 _TURN = re.compile(r"\n(?=Question: |Answer: )")
 
 
@@ -300,10 +298,8 @@ class Words:
         self._settled: set[str] = set()
         self._sequence = -1
         self._pursued: object = None
-        self._is_there = self._has_begun = False
-        # To where the robot shall be at the end: the call, and how those that failed ended.
-        self._last_walk: SkillCall | None = None
-        self._failed_walks: list[str] = []
+        self._has_begun = False
+        self._last_calls = LastCalls()
         self._published: dict[str, JsonValue] | None = None
 
     @property
@@ -357,13 +353,7 @@ class Words:
         self._expert.observe(results)
         if self._company is not None:
             self._company.observe(results)
-        for ended in results:
-            if ended.call != self._last_walk:
-                continue
-            if ended.result.code is SkillCode.SUCCESS:
-                self._is_there = True
-            else:
-                self._failed_walks.append(ended.result.text)
+        self._last_calls.observe(results)
 
     async def decide(self, context: Context) -> Decision:
         """A question, the next call of each idle agent, or the end with a report."""
@@ -429,7 +419,7 @@ class Words:
             return self._published_with(Decision(question=question), binder)
         decision = await self._work(context, binder, understood.goal)
         grounding = self._bind(context, binder)
-        worked, decision = decision, self._walk(decision, context, grounding)
+        worked, decision = decision, self._last_calls.after(decision, context, grounding.criteria)
         if decision.failure and not worked.failure:
             return self._published_with(decision, binder)
         if decision.failure or DONE in decision.calls.values():
@@ -505,21 +495,6 @@ class Words:
         if (goal, wanted) != self._pursued:
             self._pursued = (goal, wanted)
             self._expert.pursue(goal, wanted)
-
-    def _walk(self, decision: Decision, context: Context, grounding: Grounding) -> Decision:
-        """When all else is done, the robot goes where it shall be at the end, until it is there."""
-        robot = context.task.agents[0]
-        variables = (grounding.criteria or {}).get("variables")
-        lists = variables.values() if isinstance(variables, Mapping) else ()
-        # One for each "go to".
-        places = [str(names[0]) for names in lists if isinstance(names, Sequence)]
-        if not places or self._is_there or decision.calls.get(robot) != DONE:
-            return decision
-        place = places[-1]
-        if len(self._failed_walks) >= MAX_FAILED_WALKS:
-            return Decision(failure=f"not done: go to {place} ({self._failed_walks[-1]})")
-        self._last_walk = SkillCall(SkillName.NAVIGATE, (place,))
-        return Decision({robot: self._last_walk}, f"go to {place}")
 
     def _end(
         self,

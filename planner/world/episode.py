@@ -240,7 +240,8 @@ class Source(FileModel):
 
 
 ROBOT = "robot"
-Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING"], str, str]
+# `HELD` is ours: the first is in a hand of the second.
+Triple = tuple[Literal["CLOSE", "INSIDE", "ON", "FACING", "HELD"], str, str]
 Split = Literal["train", "val", "test", "none"]
 # What an agent knows at the start: visible things, furniture too, or everything (ETPLAN-1.2).
 Prior = Literal["P", "FP", "G"]

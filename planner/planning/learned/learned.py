@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from planner.grounding.records import request_words
-from planner.language.goal_form import Find, Follow, Go, Goal, Guide, Meet, Tell
+from planner.language.goal_form import Find, Follow, Go, Goal, Grasp, Guide, Meet, Tell
 from planner.language.interpretation import interpret
 from planner.language.reading import NoCommand, NoCommandReason
 from planner.planning.dialogues import limit_reached
@@ -392,9 +392,10 @@ def beyond(instruction: str) -> str:
         return "the planner `learned` answers no questions"
     if not isinstance(found, Goal):
         return ""
-    other = [r for r in found.requests if isinstance(r, Find | Follow | Go | Guide | Meet | Tell)]
-    with_people = any(isinstance(r, Follow | Guide | Meet | Tell) for r in other)
-    if with_people or len(other) == len(found.requests):
+    beyond_it = (Find, Follow, Go, Grasp, Guide, Meet, Tell)
+    other = [r for r in found.requests if isinstance(r, beyond_it)]
+    unlike = any(isinstance(r, Follow | Grasp | Guide | Meet | Tell) for r in other)
+    if unlike or len(other) == len(found.requests):
         return f"the planner `learned` only brings and changes things: {request_words(other[0])}"
     return ""
 

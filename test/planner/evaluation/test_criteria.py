@@ -75,6 +75,19 @@ def test_check_37_close(lab, gap_m, close) -> None:
     assert true(lab, "CLOSE", "agent_0", "apple_0") is close
 
 
+def test_a_thing_is_held_by_the_agent_whose_hand_it_is_in(lab) -> None:
+    lab.on("apple_0", "table_1")
+    grasped = Criteria(variables={"A": ("apple_0",)}, success=(("HELD", "A", ROBOT),))
+    run = Run(lab, grasped)
+    assert not true(lab, "HELD", "apple_0", "agent_0")
+    assert "apple_0 is not held by agent_0" in run.then().criteria.explanation
+    held = replace(lab.entities["apple_0"], parent="agent_0", relation=Relation.HELD)
+    lab.entities["apple_0"] = held
+    assert true(lab, "HELD", "apple_0", "agent_0")
+    assert not true(lab, "HELD", "apple_1", "agent_0")
+    assert run.then().criteria.success
+
+
 @pytest.mark.parametrize(("distance_m", "faces"), [(4.0, True), (6.0, False)])
 def test_check_37_facing(lab, distance_m, faces) -> None:
     """ETPLAN-C37."""

@@ -156,6 +156,20 @@ def test_where_the_robot_shall_be_is_a_criterion():
     assert found.criteria["success"] == [["CLOSE", "robot", "place_0"]]
 
 
+def test_what_shall_be_in_the_hand_is_a_criterion_too():
+    found = settled("[{grasp: {the: fork}}, then, {go: {in: {the: bedroom}}}]", SCENE)
+    assert found.evaluation is None
+    assert found.criteria["variables"]["grasped_0"] == ["fork_0"]
+    wanted = [["CLOSE", "robot", "place_0"], ["HELD", "grasped_0", "robot"]]
+    assert found.criteria["success"] == wanted
+
+
+def test_furniture_is_not_picked_up():
+    found = settled("[{grasp: {the: couch}}]", SCENE)
+    assert found.criteria is None
+    assert [part.why for part in found.unbound] == [Why.UNFIT]
+
+
 @pytest.mark.parametrize(
     ("text", "why", "words"),
     [

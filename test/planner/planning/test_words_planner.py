@@ -193,6 +193,33 @@ def test_goes_where_it_shall_be(toy_world: Make) -> None:
     assert "Navigate[living_room_0]" in outcome.of("agent_0")
 
 
+@pytest.mark.parametrize("hidden", [(), ("book_0",)])
+def test_what_is_only_picked_up_stays_in_the_hand(toy_world: Make, hidden: tuple[str, ...]) -> None:
+    outcome = follow(toy_world(*hidden), "Pick up the book and go to the living room.")
+    assert outcome.done
+    assert end(outcome) == "done: pick up the book; go to the living room"
+    calls = outcome.of("agent_0")
+    assert calls[-3:] == ["Pick[book_0]", "Navigate[living_room_0]", "Done[]"]
+
+
+def test_what_it_is_in_is_opened_to_pick_it_up(toy_world: Make) -> None:
+    world = toy_world(things={"cup_0": (WITHIN, "cabinet_0")})
+    outcome = follow(world, "Pick up the cup.")
+    assert outcome.done
+    calls = outcome.of("agent_0")
+    assert calls[-2:] == ["Pick[cup_0]", "Done[]"]
+    assert "Open[cabinet_0]" in calls
+
+
+def test_what_cannot_be_picked_up_is_told(toy_world: Make) -> None:
+    world = toy_world()
+    world.fault = lambda _agent, call: blocked() if call.name == "Pick" else None
+    outcome = follow(world, "Pick up the book.")
+    assert not outcome.done
+    why = "Unexpected failure! - The way is blocked."
+    assert end(outcome) == f"not done: pick up book_0 ({why})"
+
+
 def test_a_walk_that_fails_is_tried_again_and_not_taken_for_done(toy_world: Make) -> None:
     world, failed = toy_world(), iter([True, False])
     world.fault = lambda _agent, _call: blocked() if next(failed, False) else None

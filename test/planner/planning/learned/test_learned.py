@@ -204,6 +204,7 @@ def test_what_cannot_be_read_is_one_clear_end(model: PlannerModel) -> None:
         ("Greet Kim in the kitchen.", "only brings and changes things: meet Kim in the kitchen"),
         ("Put the cup on the table and follow me to the hall.", "things: follow you"),
         ("Find a cup.", "only brings and changes things: find a cup"),
+        ("Wash the cup, then grab it.", "only brings and changes things: pick up the cup"),
         ("What is in the kitchen?", "answers no questions"),
     ],
 )
