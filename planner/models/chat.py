@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from planner.parts.catalog import Catalog
-from planner.parts.option import Option, OptionError, OptionValue
+from planner.parts.option import Option, Options, OptionValue
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
@@ -363,7 +363,7 @@ INTERFACE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Options):
     """The arguments for making a model.
 
     Attributes:
@@ -378,28 +378,6 @@ class ModelRequest:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     episode_id: str = ""
     seed: int = 0
-
-    def text(self, option: str) -> str:
-        """The value of a text option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, str):
-            raise OptionError(option, "the model declares no text option of this name")
-        return value
-
-    def number(self, option: str) -> float:
-        """The value of a number option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OptionError(option, "the model declares no number option of this name")
-        return float(value)
 
 
 def accept(_request: ModelRequest) -> None:
