@@ -215,6 +215,10 @@ class Message:
     pictures: tuple[Picture, ...] = ()
 
 
+# Wall seconds for one reply, where nothing else is said.
+DEADLINE_S = 60.0
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call of a model.
@@ -238,7 +242,7 @@ class Request:
     stop: tuple[str, ...] = ()
     max_tokens: int = 256
     seed: int | None = None
-    deadline_s: float = 60.0
+    deadline_s: float = DEADLINE_S
     accepts_partial: bool = False
     role: Role = Role.PLANNER
     reference: Reference | None = field(default=None, compare=False, repr=False)
@@ -422,9 +426,10 @@ MODELS: Catalog[ModelPart] = Catalog(
     "model", "planner.models.models", "MODELS", f"{__name__}:ModelPart", INTERFACE
 )
 TEMPERATURE = Option(
-    "temperature",
-    0.0,
-    "sampling temperature; 0 = greedy",
-    min_value=0.0,
-    max_value=10.0,
+    "temperature", 0.0, "sampling temperature; 0 = greedy", min_value=0.0, max_value=10.0
 )
+# Of commands, of the bring-up and of the task planner's node.
+MODEL_DEADLINE = Option(
+    "model_deadline", DEADLINE_S, "seconds for one reply of the model", 0.1, max_value=3600.0
+)
+MODEL_WAIT = Option("model_wait", 600.0, "seconds to wait for an unavailable model", min_value=0.0)

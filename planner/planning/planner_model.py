@@ -11,8 +11,17 @@ from enum import StrEnum
 from functools import cached_property
 
 from planner.models.caller import Caller, OnCall, Remark, ignore_call
-from planner.models.chat import ChatModel, Message, Reference, Role, Speaker, plain
+from planner.models.chat import (
+    DEADLINE_S,
+    ChatModel,
+    Message,
+    Reference,
+    Role,
+    Speaker,
+    plain,
+)
 from planner.models.replies.turn import END_OF_TURN, Naming, Turn, TurnGrammar, TurnReply, allow
+from planner.parts.option import Option
 from planner.planning.planner import Task
 from planner.skills.kind import SkillKind
 from planner.world.belief import Belief
@@ -89,6 +98,24 @@ class Axes:
         return {field.name: str(getattr(self, field.name).value) for field in fields(self)}
 
 
+# Settings of the task planner's node, also where a planner is run over a bag.
+CONTROL = Option(
+    "control",
+    Axes().control.value,
+    "for a planner with a model: a dialogue for each agent, or one for all",
+    choices=tuple(word.value for word in Control),
+)
+MEMORY_SOURCE = Option(
+    "memory_source",
+    Axes().memory_source.value,
+    "how a planner reads the memory",
+    choices=tuple(word.value for word in MemorySource),
+)
+SHOW_STATES = Option(
+    "show_states", False, "whether summaries include the states of objects and furniture"
+)
+
+
 # The state-based prompt of PARTNR's fine-tuned planner (PARTNR-7.7).
 #
 # One text without dialogue or thoughts; a model is trained on what follows the special token.
@@ -138,7 +165,7 @@ class DialogueOptions:
 
     max_cycles: int = 0
     max_tokens: int = 0
-    deadline_s: float = 60.0
+    deadline_s: float = DEADLINE_S
     constrained: bool = True
     max_questions: int = 0
     show_states: bool = False

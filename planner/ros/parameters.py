@@ -181,16 +181,28 @@ def declare_number(node: Node, option: Option) -> float:
     return number(node, option.name, float(option.default), option.help, **bounds)
 
 
-def _declare(node: Node, option: Option) -> OptionValue:
-    name, default, meaning = option.name, option.default, option.help
-    if isinstance(default, bool):
-        return flag(node, name, default, meaning)
-    if isinstance(default, str):
-        return text(node, name, default, meaning, choices=option.choices)
-    if isinstance(default, float):
-        return declare_number(node, option)
+def declare_whole(node: Node, option: Option) -> int:
+    """Likewise of a whole number."""
     low, high = (None if b is None else int(b) for b in (option.min_value, option.max_value))
-    return whole(node, name, default, meaning, min_value=low, max_value=high)
+    return whole(node, option.name, int(option.default), option.help, min_value=low, max_value=high)
+
+
+def declare_text(node: Node, option: Option) -> str:
+    """Likewise of a text."""
+    return text(node, option.name, str(option.default), option.help, choices=option.choices)
+
+
+def declare_flag(node: Node, option: Option) -> bool:
+    """Likewise of what is true or false."""
+    return flag(node, option.name, bool(option.default), option.help)
+
+
+def _declare(node: Node, option: Option) -> OptionValue:
+    if isinstance(option.default, bool):
+        return declare_flag(node, option)
+    if isinstance(option.default, str):
+        return declare_text(node, option)
+    return (declare_number if isinstance(option.default, float) else declare_whole)(node, option)
 
 
 # The parameter `map`, which several nodes have.

@@ -41,6 +41,23 @@ class Speaker(Protocol):
         """
 
 
+# What hears and speaks where nothing else is said.
+EAR, MOUTH = "pocketsphinx", "espeak"
+# Settings of the ear and, with `voice_` before their names, of the bring-up.
+LISTEN = Option(
+    "listen",
+    "push",
+    "push = the ear takes words while the button is held; always = whenever somebody speaks",
+    choices=("push", "always"),
+)
+CONFIRM = Option(
+    "confirm",
+    "auto",
+    "whether a task that was heard waits for a yes; auto = if the ear mishears often",
+    choices=("auto", "always", "never"),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class VoiceRequest(Options):
     """The arguments for making one.
