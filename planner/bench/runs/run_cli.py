@@ -83,8 +83,7 @@ def chats_in(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[
     for row in judged_rows(run, evaluated, collected):
         if row.planner != NUMBERED:
             raise PlannerError(
-                f"{run}: the dialogues of its planner {row.planner} are not EPM's; those of "
-                f"{NUMBERED} are"
+                f"{run}: its planner {row.planner} has other dialogues than {NUMBERED}"
             )
         if row.verdict is None or not row.verdict.success:
             collected.skip("not solved")

@@ -307,9 +307,10 @@ def planning_cycles(trace: EpisodeTrace) -> Measure:
     return Measure(len(counted) / len(planners))
 
 
+_SOURCE = "PARTNR"
 METRICS = by_name(
-    Metric("success", "PARTNR", Kind.RATE, success),
-    Metric("percent_complete", "PARTNR", Kind.SHARE, percent_complete),
-    Metric("sim_steps", "PARTNR", Kind.MEAN, sim_steps),
-    Metric("planning_cycles", "PARTNR", Kind.MEAN, planning_cycles),
+    Metric("success", _SOURCE, Kind.RATE, success),
+    Metric("percent_complete", _SOURCE, Kind.SHARE, percent_complete),
+    Metric("sim_steps", _SOURCE, Kind.MEAN, sim_steps),
+    Metric("planning_cycles", _SOURCE, Kind.MEAN, planning_cycles),
 )
