@@ -22,11 +22,10 @@ from rosgraph_msgs.msg import Clock
 from std_srvs.srv import Trigger
 from tf2_msgs.msg import TFMessage
 
-from planner.network import is_loopback_only
 from planner.ros import parameters, qos
 from planner.ros.clients import PeriodicExecutor
 from planner.ros.conversions import time_message, transform_message
-from planner.ros.domain_lock import DomainLock, domain_id
+from planner.ros.domain_lock import DomainLock, domain_id, lock_is_exact
 from planner.ros.goal_server import is_of_process, same_host
 from planner.ros.guard import SafePublisher, status_name
 from planner.ros.lifecycle import run_node
@@ -133,7 +132,7 @@ class BridgeNode(Node):
     def _refuse_other_bridges(self) -> None:
         # On this machine the lock is exact. Discovery beyond it may find other bridges; one of this
         # machine that is still listed was killed.
-        if is_loopback_only(os.environ):
+        if lock_is_exact(os.environ):
             return
         own = [gid for gid in self._gids(topics.ROSOUT) if is_of_process(gid, os.getpid())]
         load = self.resolve_service_name(topics.LOAD_WORLD)

@@ -48,7 +48,7 @@ from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.markers import BeliefPictures
 from planner.ros.memory_messages import ModelTrace
-from planner.ros.parameters import builds_map, declare_number, declare_options, declare_text
+from planner.ros.parameters import builds_map, declare, declare_options
 from planner.ros.sightings import Seen, SightingsInput, TruthInput
 from planner.ros.subscriptions import listen
 from planner.world import topics
@@ -151,9 +151,9 @@ class MemoryNode(ManagedNode):
             False,
             "whether /memory/save and /memory/load may name files outside the store's folder",
         )
-        seen = declare_text(self, VISIBILITY)
+        seen = declare(self, VISIBILITY)
         self._load_updater(VISIBILITIES[seen])
-        self._period_s = declare_number(self, UPDATE_PERIOD)
+        self._period_s = declare(self, UPDATE_PERIOD)
         self._builds_map = builds_map(self)
         if self._builds_map and self._updater == NO_UPDATER:
             raise PlannerError("memory: map:=built needs an updater, which says when to look")

@@ -22,13 +22,7 @@ from planner.planning.planner_model import (
     Privilege,
 )
 from planner.ros import parameters
-from planner.ros.parameters import (
-    builds_map,
-    declare_flag,
-    declare_number,
-    declare_options,
-    declare_text,
-)
+from planner.ros.parameters import builds_map, declare_options
 from planner.skills.kind import SkillKind
 
 
@@ -71,11 +65,11 @@ def declare(node: Any) -> Settings:
         name=name,
         axes=_axes(node),
         dialogue=DialogueOptions(
-            deadline_s=declare_number(node, MODEL_DEADLINE),
+            deadline_s=parameters.declare(node, MODEL_DEADLINE),
             max_questions=parameters.whole(
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
-            show_states=declare_flag(node, SHOW_STATES),
+            show_states=parameters.declare(node, SHOW_STATES),
         ),
         options=declare_options(node, PLANNERS.get(name).options),
         explores_first=builds_map(node),
@@ -99,7 +93,7 @@ def declare(node: Any) -> Settings:
 
 def _axes(node: Any) -> Axes:
     return Axes(
-        control=Control(declare_text(node, CONTROL)),
+        control=Control(parameters.declare(node, CONTROL)),
         observability=Observability(
             _word(node, "observability", Observability.PARTIAL, "recorded only: observability")
         ),
@@ -109,7 +103,7 @@ def _axes(node: Any) -> Axes:
         privilege=Privilege(
             _word(node, "privilege", Privilege.PERCEPTION, "recorded only: privileged information")
         ),
-        memory_source=MemorySource(declare_text(node, MEMORY_SOURCE)),
+        memory_source=MemorySource(parameters.declare(node, MEMORY_SOURCE)),
     )
 
 
@@ -130,7 +124,7 @@ def _model(node: Any) -> RetryingModel | None:
         record=parameters.text(
             node, "record_model", "", "file that records every model call; empty = none"
         ),
-        wait_s=declare_number(node, MODEL_WAIT),
+        wait_s=parameters.declare(node, MODEL_WAIT),
     )
     if model:
         choice = replace(choice, options=declare_options(node, choice.part.options))

@@ -40,7 +40,7 @@ from planner.ros.conversions import (
 )
 from planner.ros.guard import RECORDER_STATUS, GuardedExecutor, guard_of, own_statuses, status_name
 from planner.ros.lifecycle import run_node
-from planner.ros.parameters import ParameterCollector, declare_text
+from planner.ros.parameters import ParameterCollector, declare
 from planner.ros.qos import definition, message_class
 from planner.ros.subscriptions import PolledGroup, PolledSubscription, ReceivedMessage
 from planner.world import topics
@@ -126,8 +126,8 @@ class RecorderNode(Node):
         """
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
-        pattern = declare_text(self, EXCLUDE)
-        self._images = declare_text(self, IMAGES)
+        pattern = declare(self, EXCLUDE)
+        self._images = declare(self, IMAGES)
         image_hz = parameters.number(
             self,
             "image_hz",

@@ -403,11 +403,7 @@ def start_as_operator(namespace: str) -> None:
 
 @contextmanager
 def operator_node(name: str, namespace: str) -> Iterator[tuple[Node, GuardedExecutor]]:
-    """The node of one command, with its executor, for as long as the block lasts.
-
-    Args:
-        name: of the command.
-        namespace: of the stack.
+    """The node of a command of that name, with its executor, for as long as the block lasts.
 
     Raises:
         PlannerError: as `start_as_operator` and `client_node` do.

@@ -6,6 +6,7 @@ import hashlib
 import socket
 from collections.abc import Mapping
 
+from planner.network import is_loopback_only
 from planner.world.errors import PlannerError
 
 # DDS derives its UDP ports from the domain id; higher ids have no valid ports.
@@ -22,6 +23,11 @@ def domain_id(environment: Mapping[str, str]) -> int:
     if not (text.isascii() and text.isdigit()) or int(text) > MAX_DOMAIN_ID:
         raise PlannerError(f"ROS_DOMAIN_ID: expected 0 to {MAX_DOMAIN_ID}, got {text!r}")
     return int(text)
+
+
+def lock_is_exact(environment: Mapping[str, str]) -> bool:
+    """Whether every bridge that can be discovered in this environment is covered by the lock."""
+    return is_loopback_only(environment)
 
 
 class DomainLock:

@@ -90,10 +90,12 @@ class MessageBounds:
         return _problem(message, self._fields, self._rule, now_s)
 
 
-@cache
 def bounds_of(message_type: Any, name: str = "") -> MessageBounds:
     """The cached checker of a message type."""
-    return MessageBounds(message_type, name)
+    return _bounds_of(message_type, name)
+
+
+_bounds_of = cache(MessageBounds)
 
 
 def type_name(message_type: Any) -> str:

@@ -20,7 +20,7 @@ from planner.ros import parameters, qos
 from planner.ros.guard import guard_of
 from planner.ros.lifecycle import run_node
 from planner.ros.loop_thread import ExecutorQueue
-from planner.ros.parameters import declare_text
+from planner.ros.parameters import declare
 from planner.ros.skill_client import InstructClient
 from planner.ros.subscriptions import listen
 from planner.voice.engines import SoundCard
@@ -90,7 +90,7 @@ class EarNode(Node):
         """
         super().__init__("ear")
         part, request = _chosen(self, EARS, "ear", EAR)
-        heeds, confirm = declare_text(self, LISTEN), declare_text(self, CONFIRM)
+        heeds, confirm = declare(self, LISTEN), declare(self, CONFIRM)
         device = parameters.text(self, "device", "", "microphone, or default; empty = a topic")
         self._recogniser = make() if make is not None else part.make(request)
         confirms = part.confirms if confirm == "auto" else confirm == "always"

@@ -16,7 +16,7 @@ from planner.ros import conversions, parameters, qos
 from planner.ros.conversions import header, point_m, pose_message
 from planner.ros.guard import SafePublisher
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
-from planner.ros.parameters import declare_number, declare_text
+from planner.ros.parameters import declare
 from planner.ros.sightings import StateMessages
 from planner.ros.subscriptions import bounds_of
 from planner.world import topics
@@ -315,9 +315,9 @@ def declare_sensing(node: Node) -> Sensing:
     Raises:
         PlannerError: for an invalid parameter.
     """
-    text = declare_text(node, CAMERAS)
+    text = declare(node, CAMERAS)
     cameras = tuple(name.strip() for name in text.split(",") if name.strip())
-    camera_hz = declare_number(node, CAMERA_HZ)
+    camera_hz = declare(node, CAMERA_HZ)
     still_hz = parameters.number(
         node,
         "still_camera_hz",

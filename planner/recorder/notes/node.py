@@ -16,7 +16,7 @@ from planner.evaluation.perceived import verdict_steps
 from planner.recorder import bag_file
 from planner.recorder.bag_writer import LIMITS, BagWriter, DiskFullError, Limits
 from planner.recorder.topic_counts import Gap, TopicCounts, VerdictCheck
-from planner.ros.parameters import declare_whole
+from planner.ros.parameters import declare
 from planner.ros.subscriptions import reader
 from planner.world import topics
 
@@ -123,7 +123,7 @@ def limits(node: Node) -> Limits:
     Raises:
         PlannerError: if one cannot be used.
     """
-    file_mb, file_s, total_mb = (declare_whole(node, option) for option in LIMITS)
+    file_mb, file_s, total_mb = (declare(node, option) for option in LIMITS)
     return Limits(file_mb * 1_000_000, float(file_s), total_mb * 1_000_000)
 
 

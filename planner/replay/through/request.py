@@ -143,8 +143,8 @@ class _Words:
             PlannerChoice(
                 name,
                 Axes(
-                    control=Control(ours[CONTROL.name]),
-                    memory_source=MemorySource(ours[MEMORY_SOURCE.name]),
+                    control=Control(str(ours[CONTROL.name])),
+                    memory_source=MemorySource(str(ours[MEMORY_SOURCE.name])),
                 ),
                 DialogueOptions(
                     deadline_s=float(ours[MODEL_DEADLINE.name]),

@@ -29,7 +29,7 @@ def test_every_parameter_of_the_node_is_documented() -> None:
     declared = r'(?:parameters\.\w+|_word|_path|_price)\(\s*(?:self|node),\s*"(\w+)"'
     names = re.findall(declared, source)
     # The constant of an option is called as it is.
-    names += [each.lower() for each in re.findall(r"declare_\w+\(node, ([A-Z_]+)\)", source)]
+    names += [each.lower() for each in re.findall(r"parameters.declare\(node, ([A-Z_]+)\)", source)]
     names += [option.name for part in PLANNERS.usable().values() for option in part.options]
     assert {"planner", "wait", "control", "model_wait", "whole_list", "price_reply"} <= set(names)
     rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `"))
