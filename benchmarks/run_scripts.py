@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from planner.bench.runs.manifest import TRACES_NAME
-from planner.cli import main
 from planner.episodes.episode_file import write_text
 from planner.evaluation.trace import EpisodeTrace, read_traces
 from planner.models.replies.turn import END_OF_TURN
@@ -37,18 +35,3 @@ def write_scripts(run: Path, folder: Path) -> int:
             write_text(folder / f"{trace.episode.episode_id}.txt", script_of(trace))
             count += 1
     return count
-
-
-def run_and_repeat(folder: Path, words: Sequence[str]) -> tuple[Path, Path]:
-    """Runs of a suite in a folder: of the privileged baseline, and of a model that repeats it.
-
-    Args:
-        folder: where.
-        words: the command without planner and output.
-    """
-    base, said = folder / "base", folder / "said"
-    assert main([*words, "--planner", "heuristic_expert", "--out", str(base)]) == 0
-    write_scripts(base, folder / "scripts")
-    model = f"scripted:{folder / 'scripts'}"
-    assert main([*words, "--planner", "partnr_react", "--model", model, "--out", str(said)]) == 0
-    return base, said

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from run_scripts import run_and_repeat
+from repeated_run import run_and_repeat
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.run_cli import Evaluated

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from run_scripts import run_and_repeat
+from repeated_run import run_and_repeat
 
 from planner.bench.runs.cli import SUBCOMMANDS
 from planner.bench.runs.manifest import Job, find_suite
