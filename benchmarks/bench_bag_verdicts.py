@@ -15,12 +15,10 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import print_table
+from machine import busy, print_table
 
 from planner.demo import DEFAULT_PACE
 from planner.recorder.bag_file import RECORDING
@@ -39,17 +37,6 @@ class Outcome:
     same: bool
     missed: int
     line: str
-
-
-@contextmanager
-def busy(count: int) -> Iterator[None]:
-    running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in running:
-            process.kill()
-            process.wait()
 
 
 def run(task: str, pace: str) -> Outcome:

@@ -29,7 +29,6 @@ from planner.replay.runs import Request
 from planner.replay.states import StateLogWriter
 from planner.ros.qos import definition
 from planner.ros.sightings import StateMessages
-from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose
 from planner.world.house import House
@@ -39,6 +38,7 @@ from planner.world.state import UpdateEncoder, WorldState
 from planner.world.vocabulary import EntityKind, Relation
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.opening import bare_episode
 
 LENGTHS = (100, 1_000, 5_000, 20_000)
 # Of the published code at the same lengths (DEFECT-D3).
@@ -47,21 +47,9 @@ MEASURED = 200
 STATES = 500
 
 
-def bench_episode(house: House) -> Episode:
-    agents = ({"uid": "agent_0", "kind": "robot"},)
-    return Episode(
-        version=1,
-        episode_id="bench",
-        house=house.name,
-        instruction="",
-        agents=agents,
-        objects=house.objects,
-    )
-
-
 def first_state(house: House) -> WorldState:
     backend = EmbeddedBackend(EmbeddedOptions(renderer="none"))
-    backend.reset(house, bench_episode(house), 0)
+    backend.reset(house, bare_episode(house, 1), 0)
     state = backend.world_state()
     assert state is not None
     return state
@@ -222,7 +210,7 @@ def write_episode(house: House, goal: dict[str, Any], folder: Path) -> Path:
     (folder / "houses").mkdir()
     document = house.model_dump(mode="json")
     (folder / "houses" / f"{house.name}.json").write_text(json.dumps(document), encoding="utf-8")
-    episode = bench_episode(house).model_copy(update={"evaluation": goal})
+    episode = bare_episode(house, 1).model_copy(update={"evaluation": goal})
     path = folder / "bench.json"
     path.write_text(json.dumps(episode.model_dump(mode="json")), encoding="utf-8")
     return path

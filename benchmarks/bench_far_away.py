@@ -25,7 +25,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from machine import print_table
+from machine import busy, print_table
 
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ["ROS_DOMAIN_ID"] = "86"
@@ -33,7 +33,7 @@ os.environ["ROS_DOMAIN_ID"] = "86"
 sys.path.insert(0, str(Path(__file__).parents[1] / "test" / "integration"))
 
 try:
-    from bench_heartbeat import busy, walking
+    from bench_heartbeat import walking
     from executive import attend_command
     from spot_stack import ROBOT, SpotStack
 except ImportError as missing:

@@ -14,7 +14,6 @@ import math
 import os
 import signal
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from machine import print_table
+from machine import busy, print_table
 
 os.environ.setdefault("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
 os.environ.setdefault("ROS_DOMAIN_ID", "87")
@@ -48,18 +47,6 @@ LIMIT_S, GOES_ON_S = 0.7, 1.0
 SAFETY = "version: 1\nexecutive: {stop_after_s: 5.0, sit_after_s: 60.0}\n"
 Begin = Callable[[], None]
 Figures = tuple[list[float], list[float]]
-
-
-@contextmanager
-def busy(count: int) -> Iterator[None]:
-    """Processes that only keep the CPU busy."""
-    processes = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
-    try:
-        yield
-    finally:
-        for process in processes:
-            process.kill()
-            process.wait()
 
 
 def measure(stack: SpotStack, pid: int, begin: Begin, tries: int) -> Figures:

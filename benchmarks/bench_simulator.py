@@ -14,7 +14,6 @@ from collections.abc import Callable
 import numpy as np
 from machine import print_table
 
-from planner.world.episode import Episode
 from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -22,6 +21,7 @@ from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.house_ground import PathSearch
 from sim_bridge.embedded.options import EmbeddedOptions
+from sim_bridge.opening import bare_episode
 
 ROUNDS = 5
 
@@ -29,18 +29,6 @@ ROUNDS = 5
 def median(measure: Callable[[], float]) -> float:
     """The median of several runs, so that one disturbance does not matter."""
     return statistics.median(measure() for _ in range(ROUNDS))
-
-
-def episode_of(house: House) -> Episode:
-    agents = ({"uid": "agent_0", "kind": "robot"},)
-    return Episode(
-        version=1,
-        episode_id="bench",
-        house=house.name,
-        instruction="",
-        agents=agents,
-        objects=house.objects,
-    )
 
 
 def frames_per_s(backend: EmbeddedBackend) -> float:
@@ -70,7 +58,7 @@ def farthest(backend: EmbeddedBackend, grid: FloorGrid) -> tuple[float, float]:
 
 def steps_per_s(backend: EmbeddedBackend, house: House, grid: FloorGrid) -> float:
     """One agent that walks through the house without a camera."""
-    backend.reset(house, episode_of(house), 0)
+    backend.reset(house, bare_episode(house, 1), 0)
     far = farthest(backend, grid)
     handle = backend.start("agent_0", Primitive(PrimitiveName.NAVIGATE, (*far, 0.0)))
     backend.step(0.001)
@@ -109,7 +97,7 @@ def way_ms(grid: FloorGrid) -> float:
 
 
 def reset_ms(backend: EmbeddedBackend, house: House, *, first_frame: bool) -> float:
-    episode = episode_of(house)
+    episode = bare_episode(house, 1)
     begin = time.perf_counter()
     backend.reset(house, episode, 1)
     if first_frame:
@@ -123,7 +111,7 @@ def main() -> None:
     house = load_house(parser.parse_args().house)
     grid = FloorGrid.of(house, 0.28)
     backend = EmbeddedBackend(EmbeddedOptions())
-    backend.reset(house, episode_of(house), 0)
+    backend.reset(house, bare_episode(house, 1), 0)
     title = (
         f"embedded simulator, {house.name}: {len(house.rooms)} rooms, "
         f"{len(house.furniture)} pieces of furniture, {len(house.objects)} things, "

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from planner.bringup_arguments import ArgumentError, Arguments
 from planner.planning.part import PLANNERS
+from planner.recorder.bag_writer import LIMITS
 from planner.voice.part import EARS, MOUTHS
 from planner.world.errors import did_you_mean
 from planner.world.topics import (
@@ -288,9 +289,7 @@ def _recorder(args: Arguments) -> tuple[NodeSpec, ...]:
 
 def _recorded(args: Arguments) -> dict[str, ParameterValue]:
     limits: dict[str, ParameterValue] = {
-        "max_bag_mb": args.record_max_bag_mb,
-        "max_bag_s": args.record_max_bag_s,
-        "max_total_mb": args.record_max_total_mb,
+        option.name: getattr(args, f"record_{option.name}") for option in LIMITS
     }
     if args.record_full:
         return {"images": "raw", "image_hz": 0.0, "exclude": "", **limits}

@@ -8,19 +8,26 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
-from planner.command_line import MODEL_DEADLINE
 from planner.environment import checked_params_file, full_namespace
 from planner.memory.part import UPDATERS
-from planner.models.chat import MODELS
+from planner.models.chat import MODEL_DEADLINE, MODELS
 from planner.models.model_choice import model_part
 from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.part import PLANNERS
+from planner.planning.planner_model import CONTROL
+from planner.recorder.bag_writer import (
+    EXCLUDE,
+    IMAGES,
+    LIMITS,
+    MAX_BAG_MB,
+    MAX_BAG_S,
+    MAX_TOTAL_MB,
+)
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
-from planner.voice.part import EARS, MOUTHS
+from planner.voice.part import CONFIRM, EAR, EARS, LISTEN, MOUTH, MOUTHS
 from planner.world.errors import PlannerError, did_you_mean
-from planner.world.topics import UNRECORDED
-from sim_bridge.backend import BACKENDS, check_sensors
+from sim_bridge.backend import BACKENDS, CAMERA_HZ, CAMERAS, check_sensors
 
 MAX_AGENTS = 6
 PLANNER_OF_WORDS = "words"
@@ -78,12 +85,17 @@ def _argument(
     return field(default=default, metadata={_DECLARED: declared})
 
 
-def _number(option: Option) -> float:
-    """A field that is a setting of others too."""
+def _option(option: Option, read: Reader | None = None) -> Any:
+    """A field that is a setting of a node or a command too."""
+    default, about = option.default, option.help
     least, most = option.min_value or 0.0, option.max_value or math.inf
-    text = f"{option.default:g}"
-    about = f"{option.help}, {least:g} to {most:g}"
-    return _argument(float(option.default), about, text=text, read=_between(least, most))
+    text = str(default)
+    if isinstance(default, float):
+        text, about = f"{default:g}", f"{about}, {least:g} to {most:g}"
+        read = read or _between(least, most)
+    elif isinstance(default, int):
+        read = read or _up_to(int(most))
+    return _argument(default, about, option.choices, text=text, read=read)
 
 
 def _arguments(options: Iterable[Option]) -> Iterator[Argument]:
@@ -143,7 +155,7 @@ def _names(_name: str, text: str) -> tuple[str, ...]:
     return tuple(filter(None, (each.strip() for each in text.split(","))))
 
 
-RECORD_LIMITS = ("record_max_bag_mb", "record_max_bag_s", "record_max_total_mb")
+RECORD_LIMITS = tuple(f"record_{option.name}" for option in LIMITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,15 +174,11 @@ class Arguments:
         f"local:FOLDER; parts: {', '.join(MODELS.names())}",
     )
     model_url: str = _argument("", "address of the model's OpenAI-compatible server, .../v1")
-    model_deadline: float = _number(MODEL_DEADLINE)
+    model_deadline: float = _option(MODEL_DEADLINE)
     find_model: str = _argument("", "language model that answers the Find tools; empty = by rule")
     find_model_url: str = _argument("", "address of its OpenAI-compatible server, .../v1")
     explore_encoder: str = _argument("", "SigLIP or CLIP class folder, for ExploreByView")
-    control: str = _argument(
-        "decentralized",
-        "for a planner with a model: a dialogue for each agent, or one for all",
-        ("single", "centralized", "decentralized"),
-    )
+    control: str = _option(CONTROL)
     memory: str = _argument(
         "auto",
         "how the memory reads pictures; auto = privileged for a planner that needs a memory",
@@ -207,16 +215,10 @@ class Arguments:
         "", "file with the parameters of the safety rules; empty = the shipped one"
     )
     sensors: str = _argument("", "how sensors err: name or file")
-    cameras: str = _argument("hand,body", "cameras to publish, separated by commas")
-    camera_hz: float = _argument(
-        10.0, "pictures of each camera per simulated second, 0.1 to 30", read=_between(0.1, 30.0)
-    )
+    cameras: str = _option(CAMERAS)
+    camera_hz: float = _option(CAMERA_HZ)
     record: str = _argument("", "folder for the recording; empty = no recording")
-    record_images: str = _argument(
-        "compressed",
-        "pictures in the bag: JPEG or PNG, depth in millimetres; as published; none",
-        ("compressed", "raw", "none"),
-    )
+    record_images: str = _option(IMAGES)
     record_image_hz: float | None = _argument(
         None,
         "pictures of each camera to record per simulated second; 0 = all, auto = up to 3, if the "
@@ -224,23 +226,13 @@ class Arguments:
         text="auto",
         read=_auto_or(_between(0.0, 100.0)),
     )
-    record_exclude: str = _argument(
-        UNRECORDED, "topics not to record, a regular expression", read=_expression
-    )
+    record_exclude: str = _option(EXCLUDE, _expression)
     record_full: bool = _argument(
         False, "record every topic and every picture as published, at full size"
     )
-    record_max_bag_mb: int = _argument(
-        1000, "MB after which the bag goes on in its next file; 0 = any", read=_up_to(10**9)
-    )
-    record_max_bag_s: int = _argument(
-        600, "wall seconds after which it does so, too; 0 = never", read=_up_to(10**9)
-    )
-    record_max_total_mb: int = _argument(
-        20_000,
-        "MB above which the bag's oldest files but the first are deleted; 0 = any",
-        read=_up_to(10**9),
-    )
+    record_max_bag_mb: int = _option(MAX_BAG_MB)
+    record_max_bag_s: int = _option(MAX_BAG_S)
+    record_max_total_mb: int = _option(MAX_TOTAL_MB)
     narrate: bool = _argument(False, "send the instruction, print the story, end with the verdict")
     instruction: str = _argument("", "the narrator's instruction; empty = the episode's")
     answers: str = _argument(
@@ -252,19 +244,11 @@ class Arguments:
     )
     console_prices: str = _argument("", "file of what models cost, for that page; empty = none")
     voice: bool = _argument(False, "start an ear and a mouth, to talk with the robots")
-    ear: str = _argument("pocketsphinx", "what reads what you say", EARS.names())
-    mouth: str = _argument("espeak", "what says what the robots say", MOUTHS.names())
+    ear: str = _argument(EAR, "what reads what you say", EARS.names())
+    mouth: str = _argument(MOUTH, "what says what the robots say", MOUTHS.names())
     voice_url: str = _argument("", "address of a speech server for ear or mouth, .../v1")
-    voice_listen: str = _argument(
-        "push",
-        "push = the ear takes words while the button is held; always = whenever somebody speaks",
-        ("push", "always"),
-    )
-    voice_confirm: str = _argument(
-        "auto",
-        "whether a task that was heard waits for a yes; auto = if the ear mishears often",
-        ("auto", "always", "never"),
-    )
+    voice_listen: str = _option(LISTEN)
+    voice_confirm: str = _option(CONFIRM)
     voice_device: str = _argument(
         "", "sound card of both, or default; empty = topics carry the sound"
     )
@@ -311,8 +295,8 @@ class Arguments:
         of_planner = _options_of(PLANNERS, given.get("planner", ""))
         of_memory = _options_of(UPDATERS, given.get("memory", ""))
         of_model = _options_of(MODELS, model_part(given.get("model", "")))
-        of_ear = _options_of(EARS, given.get("ear", "pocketsphinx"))
-        of_mouth = _options_of(MOUTHS, given.get("mouth", "espeak"))
+        of_ear = _options_of(EARS, given.get("ear", EAR))
+        of_mouth = _options_of(MOUTHS, given.get("mouth", MOUTH))
         options = {**of_planner, **of_memory, **of_model, **of_ear, **of_mouth}
         for name in given:
             if name not in known and name not in options:

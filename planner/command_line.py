@@ -178,11 +178,6 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
 
 # Flags of several commands.
 
-# Of commands, of the bring-up and of the task planner's node.
-MODEL_DEADLINE = Option(
-    "model_deadline", 60.0, "seconds for one reply of the model", min_value=0.1, max_value=3600.0
-)
-
 
 def add_url_flag(parser: argparse._ActionsContainer, flag: str = "--model-url") -> None:
     """Declares where the server of a model is."""
@@ -195,15 +190,10 @@ def add_model_flags(parser: argparse._ActionsContainer, about: str, flag: str = 
     add_url_flag(parser, f"{flag}-url")
 
 
-def add_deadline_flag(parser: argparse._ActionsContainer) -> None:
-    """Declares how long a model may take."""
-    parser.add_argument(
-        "--model-deadline",
-        type=float,
-        default=MODEL_DEADLINE.default,
-        metavar="S",
-        help=_help(MODEL_DEADLINE),
-    )
+def add_seconds_flag(parser: argparse._ActionsContainer, option: Option) -> None:
+    """Declares the flag of an option that is a time, with its default."""
+    flag = f"--{option.name.replace('_', '-')}"
+    parser.add_argument(flag, type=float, default=option.default, metavar="S", help=_help(option))
 
 
 def add_backend_flags(

@@ -21,11 +21,12 @@ from planner.bringup_arguments import ARGUMENTS, RECORD_LIMITS, Arguments
 from planner.command_line import (
     EXIT_FAILED,
     EXIT_INTERRUPTED,
-    add_deadline_flag,
     add_model_flags,
+    add_seconds_flag,
     add_sensors_flag,
 )
 from planner.memory.part import UPDATERS
+from planner.models.chat import MODEL_DEADLINE
 from planner.planning.part import PLANNERS
 from planner.replay.judging import check_bag
 from planner.up import require_files, run_nodes
@@ -230,7 +231,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_sensors_flag(parser)
     add_model_flags(parser, "language model, for planners that need one")
-    add_deadline_flag(parser)
+    add_seconds_flag(parser, MODEL_DEADLINE)
     parser.add_argument(
         "--adapter", default="", help="of a model that takes one: a shipped one's name, or a file"
     )

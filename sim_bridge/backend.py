@@ -258,6 +258,13 @@ BACKENDS: Catalog[BackendPart] = Catalog(
 # Makes backends by name.
 
 
+# Settings of the bridge's node and of the bring-up.
+CAMERAS = Option("cameras", "hand,body", "cameras to publish, separated by commas")
+CAMERA_HZ = Option(
+    "camera_hz", 10.0, "pictures of each camera per simulated second", min_value=0.1, max_value=30.0
+)
+
+
 def check_sensors(name: str, sensors: str) -> None:
     """Refuses a model of sensors for a backend that has none.
 

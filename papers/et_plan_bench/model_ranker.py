@@ -19,13 +19,12 @@ from papers.et_plan_bench.questions import (
     right_word,
 )
 from papers.et_plan_bench.rankers import class_of
-from planner.models.caller import Caller, OnCall, ignore_call
+from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Role, Speaker
 from planner.models.replies.form import ReplyForm
-from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.errands import Errand, read_errands
 from planner.planning.part import PlannerRequest
-from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource, Privilege
+from planner.planning.planner_model import AsksInRoles, Axes, Control, DialogueOptions, MemorySource
 
 # The prompts of the four questions, with the paper's variables in its order (ETPLAN-2.4).
 
@@ -192,21 +191,17 @@ def model_ranker(
 
 
 @dataclass
-class ModelRanker:
+class ModelRanker(AsksInRoles):
     """See `Ranker`.
 
-    Attributes:
-        planner: its name, for the trace.
-        model: of all roles.
+    Attributes, besides those of `AsksInRoles`:
         agents: of the task.
         usual: what a flawless model would say, for privileged ones.
-        seed, axes, options, on_call: as in `PlannerRequest`.
+        seed: as in `PlannerRequest`.
         thinks: whether the model is asked to think before it ranks.
         few_shot: whether it sees solved examples.
         unread: how many questions got no reply that could be read; they are answered by the rules
             of reading, by the rooms' own order, and by no furniture.
-        faults: how often each fault was put into a privileged model's replies; None = the model
-            is not privileged, as far as its replies so far say.
     """
 
     planner: str
@@ -296,16 +291,7 @@ class ModelRanker:
         form: ReplyForm[ValueT],
         right: Callable[[Random, Reader], Awaitable[ReferenceReply]],
     ) -> ValueT | None:
-        caller = Caller(
-            self.planner,
-            self.model,
-            role,
-            seed=self.seed,
-            deadline_s=self.options.deadline_s,
-            constrained=self.options.constrained,
-            parameters=self.axes.as_parameters(),
-            on_call=self.on_call,
-        )
+        caller = self.caller(role, self.seed)
         for attempt in range(1, MAX_ATTEMPTS + 1):
             self._asked += 1
             reply = await caller.ask(
@@ -317,7 +303,7 @@ class ModelRanker:
                 parameters={"attempt": str(attempt)},
                 reference=Reference(self._key(), right),
             )
-            self._count(reply.completion.notes)
+            self.count_fault(reply.completion.notes)
             if reply.value is not None:
                 return reply.value
             messages = (*messages, *_again(reply.completion.text, str(reply.error)))
@@ -327,17 +313,6 @@ class ModelRanker:
     def _key(self) -> str:
         digest = hashlib.sha256(self._task.encode()).hexdigest()[:16]
         return f"{self.seed} {digest} {self._asked}"
-
-    def _count(self, notes: Mapping[str, str]) -> None:
-        if notes.get(PRIVILEGED) is None:
-            return
-        if self.faults is None:
-            # Only its replies say so: any model may stand behind another one, or behind a role.
-            self.faults = Counter()
-            self.axes = replace(self.axes, privilege=Privilege.GOAL)
-        fault = notes.get(FAULT, NO_FAULT)
-        if fault != NO_FAULT:
-            self.faults[fault] += 1
 
 
 def _again(said: str, error: str) -> tuple[Message, Message]:

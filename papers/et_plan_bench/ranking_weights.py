@@ -120,7 +120,7 @@ def make_ranking(output: Path, data: RankingData, recipe: RankingRecipe, told: T
     if data.test:
         tested = [house_truth(house) for house in houses_of(HomeSplit.TEST)]
         scores[HomeSplit.TEST.value] = rankers.scores(tested, kept)
-    _write(output / RECORD_FILE, {**_manifest(trained, recipe, kept, took_s), "scores": scores})
+    write_json(output / RECORD_FILE, {**_manifest(trained, recipe, kept, took_s), "scores": scores})
     for line in score_lines(scores):
         told(line)
     told(f"{time.process_time() - began:.0f} s of processor time in all")
@@ -236,7 +236,12 @@ def score_text(score: Mapping[str, float | None]) -> str:
     return f"top-1 {top1:.3f}, mean rank {rank:.2f} of {options:.1f} ({cases:.0f})"
 
 
-def _write(path: Path, content: object) -> None:
+def write_json(path: Path, content: object) -> None:
+    """Writes a file.
+
+    Raises:
+        FileError: if it cannot be written.
+    """
     try:
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
     except OSError as error:

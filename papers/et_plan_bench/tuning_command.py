@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +20,7 @@ from papers.et_plan_bench.ranking_weights import (
     make_ranking,
     rank_by_model,
     score_text,
+    write_json,
 )
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import SuiteEpisode, find_suite, jobs_of, new_manifest
@@ -89,7 +89,7 @@ def run_et_sft(args: argparse.Namespace) -> int:
         targets=targets_of(args),
     )
     scores[AFTER] = _scores(args, AFTER, tuned, test)
-    _write(args.out / SCORES, scores)
+    write_json(args.out / SCORES, scores)
     for when, found in scores.items():
         for line in lines_of(found):
             _print(f"{when}: {line}")
@@ -220,13 +220,6 @@ def lines_of(scores: Scores) -> list[str]:
             for category, one in success.items()
         ]
     return lines
-
-
-def _write(path: Path, content: object) -> None:
-    try:
-        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
 
 def _print_progress(at: TuningProgress) -> None:

@@ -23,25 +23,23 @@ from papers.helper.roles import (
     PlannerRole,
     RectifierRole,
 )
-from planner.models.caller import Caller, OnCall, ignore_call
+from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import (
     ChatModel,
-    Completion,
     Message,
     Reader,
     Reference,
     ReferenceReply,
     Speaker,
 )
-from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Context, Task
 from planner.planning.planner_model import (
+    AsksInRoles,
     Axes,
     Control,
     DialogueOptions,
     MemorySource,
-    Privilege,
     task_digest,
 )
 from planner.world.belief import BeliefNode
@@ -67,20 +65,15 @@ class RightReplies(Protocol):
 
 
 @dataclass
-class Asking:
+class Asking(AsksInRoles):
     """The model calls of one task.
 
-    Attributes:
-        planner: its name, for the trace.
-        model: of all roles; one that chooses by role may stand here.
+    Attributes, besides those of `AsksInRoles`:
         task: the task.
-        axes, options, on_call: as in `PlannerRequest`.
         calls: number of requests so far.
         unread: how many requests got no reply that could be read.
         problem: the last of these, in words; "" = none.
         right: tells privileged models the right replies; None = nothing does.
-        faults: how often each fault was put into a privileged model's replies; None = the model
-            is not privileged, as far as its replies so far say.
     """
 
     planner: str
@@ -120,7 +113,7 @@ class Asking:
         Raises:
             ModelError: if there is no reply.
         """
-        caller, messages = self._caller(role), role.messages
+        caller, messages = self.caller(role.role, self.task.seed), role.messages
         for attempt in range(1, MAX_ATTEMPTS + 1):
             self.calls += 1
             reply = await caller.ask(
@@ -132,7 +125,7 @@ class Asking:
                 parameters={"attempt": str(attempt), **(parameters or {})},
                 reference=self._reference(role, context),
             )
-            self._count(reply.completion)
+            self.count_fault(reply.completion.notes)
             if reply.value is not None:
                 return reply.value
             self.problem = f"{role.role}: {reply.error}"
@@ -149,29 +142,6 @@ class Asking:
             return await right(role, context, random, reader)
 
         return Reference(f"{self.task.seed} {task_digest(self.task)} {self.calls}", reply)
-
-    def _count(self, completion: Completion) -> None:
-        if completion.notes.get(PRIVILEGED) is None:
-            return
-        if self.faults is None:
-            # Only its replies say so: any model may stand behind another one, or behind a role.
-            self.faults = Counter()
-            self.axes = replace(self.axes, privilege=Privilege.GOAL)
-        fault = completion.notes.get(FAULT, NO_FAULT)
-        if fault != NO_FAULT:
-            self.faults[fault] += 1
-
-    def _caller(self, role: HelperRole[object]) -> Caller:
-        return Caller(
-            self.planner,
-            self.model,
-            role.role,
-            seed=self.task.seed,
-            deadline_s=self.options.deadline_s,
-            constrained=self.options.constrained,
-            parameters=self.axes.as_parameters(),
-            on_call=self.on_call,
-        )
 
 
 def _again(said: str, error: str) -> tuple[Message, Message]:

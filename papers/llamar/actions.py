@@ -14,7 +14,7 @@ from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError
 from planner.world.geometry import record
 from planner.world.house import Furniture, House
-from planner.world.receptacle import part_by_word
+from planner.world.receptacle import usual_part
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation
 
@@ -86,17 +86,10 @@ def known_thing(name: str, node: BeliefNode, layout: House) -> KnownThing:
         class_name=node.class_name,
         is_movable=is_movable,
         opens=bool(piece.joints) if piece is not None else node.openness is not None,
-        puts=_thing_puts(node) if is_movable else _furniture_puts(node, piece),
+        puts=usual_part(node.class_name) if is_movable else _furniture_puts(node, piece),
         affordances=_affordances(node),
         states=frozenset(state for state, has_it in node.states.items() if has_it),
     )
-
-
-def _thing_puts(node: BeliefNode) -> Relation | None:
-    for relation in (Relation.WITHIN, Relation.ON):
-        if part_by_word(node.class_name, relation) is not None:
-            return relation
-    return None
 
 
 def _furniture_puts(node: BeliefNode, piece: Furniture | None) -> Relation | None:

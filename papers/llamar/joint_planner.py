@@ -16,25 +16,23 @@ from papers.llamar.right_actions import RightTeam
 from papers.llamar.right_replies import RightRescue, right_reply
 from papers.llamar.state import HORIZON, AgentView, Attempt, Situation
 from papers.llamar.team import JointPlan, Planned, Team
-from planner.models.caller import Caller, OnCall, Remark, ignore_call
+from planner.models.caller import OnCall, Remark, ignore_call
 from planner.models.chat import (
     ChatModel,
-    Completion,
     Message,
     Reader,
     Reference,
     ReferenceReply,
     Speaker,
 )
-from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Task, TeamMessage
 from planner.planning.planner_model import (
+    AsksInRoles,
     Axes,
     Control,
     DialogueOptions,
     MemorySource,
-    Privilege,
     task_digest,
 )
 from planner.world.geometry import record
@@ -61,22 +59,17 @@ class RightReplies(Protocol):
 
 
 @dataclass
-class Asking:
+class Asking(AsksInRoles):
     """The model calls of one planner and task.
 
-    Attributes:
-        planner: its name, for the trace.
-        model: of all roles; one that chooses by role may stand here (LLAMAR-D7).
+    Attributes, besides those of `AsksInRoles` (LLAMAR-D7):
         agents: of the task.
         seed: for sampling.
         task: what distinguishes the task from others, for what privileged models draw.
-        axes, options, on_call: as in `PlannerRequest`.
         unread: how many requests got no reply that could be read.
         problem: the last of these, in words; "" = none.
         dropped: what was left out of replies, in words.
         right: tells privileged models the right replies; None = nothing does.
-        faults: how often each fault was put into a privileged model's replies; None = the model
-            is not privileged, as far as its replies so far say.
     """
 
     planner: str
@@ -130,7 +123,7 @@ class Asking:
         Raises:
             ModelError: if there is no reply.
         """
-        caller = self._caller(role)
+        caller = self.caller(role.role, self.seed)
         form = role.form(situation)
         messages = role.messages(situation)
 
@@ -153,7 +146,7 @@ class Asking:
                 remark=noted,
                 reference=self._reference(role, situation),
             )
-            self._count(reply.completion)
+            self.count_fault(reply.completion.notes)
             if reply.value is None:
                 error = str(reply.error)
                 words = f"That cannot be read: {error}. {_WHOLE}"
@@ -179,29 +172,6 @@ class Asking:
 
         self._asked += 1
         return Reference(f"{self.seed} {self.task} {self._asked}", reply)
-
-    def _count(self, completion: Completion) -> None:
-        if completion.notes.get(PRIVILEGED) is None:
-            return
-        if self.faults is None:
-            # Only its replies say so: any model may stand behind another one, or behind a role.
-            self.faults = Counter()
-            self.axes = replace(self.axes, privilege=Privilege.GOAL)
-        fault = completion.notes.get(FAULT, NO_FAULT)
-        if fault != NO_FAULT:
-            self.faults[fault] += 1
-
-    def _caller(self, role: TeamRole[ReadT, ValueT]) -> Caller:
-        return Caller(
-            self.planner,
-            self.model,
-            role.role,
-            seed=self.seed,
-            deadline_s=self.options.deadline_s,
-            constrained=self.options.constrained,
-            parameters=self.axes.as_parameters(),
-            on_call=self.on_call,
-        )
 
 
 def _again(said: str, words: str) -> tuple[Message, Message]:

@@ -18,10 +18,10 @@ from planner.evaluation.metrics.metric import (
     attempts,
     by_name,
     done,
-    parsed,
     targets,
 )
 from planner.evaluation.trace import DecisionLine, EpisodeTrace
+from planner.parts.calls import acted_call
 from planner.world.skill import SkillCall
 
 EPSILON = 1e-4
@@ -64,7 +64,7 @@ def coverage(trace: EpisodeTrace) -> Measure:
 
 def coverage_attempted(trace: EpisodeTrace) -> Measure:
     """Coverage as the public code counts it: any attempted action on a target (LLAMAR-5.2)."""
-    calls = (parsed(line) for line in attempts(trace))
+    calls = (acted_call(line.call) for line in attempts(trace))
     return _covered(trace, (call for call in calls if call is not None))
 
 

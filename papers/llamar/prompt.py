@@ -407,11 +407,7 @@ class PlannerRole(ListRole):
         ]
 
     def _system(self, situation: Situation) -> str:
-        return _system(situation)
-
-
-def _system(situation: Situation) -> str:
-    return f"""\
+        return f"""\
 You are the planner of a team of {team_of(situation)} \
 {situation.setting.place}. Another module chooses the robots' actions; you keep the list of \
 subtasks that are still to be done for the task.
@@ -458,11 +454,7 @@ class VerifierRole(ListRole):
         ]
 
     def _system(self, situation: Situation) -> str:
-        return _verifier_role_system(situation)
-
-
-def _verifier_role_system(situation: Situation) -> str:
-    return f"""\
+        return f"""\
 You are the verifier of a team of {team_of(situation)} \
 {situation.setting.place}. After each step you judge which subtasks are done.
 {situation.setting.seeing}{with_pictures(situation)}

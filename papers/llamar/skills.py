@@ -17,7 +17,7 @@ from planner.skills.preconditions import Arguments, Target, hand_is_free, thing_
 from planner.skills.results import RefusalError, failure
 from planner.skills.skills import SKILLS as CHANGES
 from planner.world.errors import PlannerError
-from planner.world.geometry import Heading, Pose, Vec3, heading_of, wrap_angle_rad
+from planner.world.geometry import Heading, Vec3, heading_of, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import PLACE_ROLES, OpenedTo, PickedUp, PutDown, Role, SkillCode
 from planner.world.vocabulary import is_open
@@ -123,7 +123,7 @@ _BLOCKED = PrimitiveResult(PrimitiveCode.BLOCKED, "there is no free floor that w
 def move(attempt: Attempt, arguments: Arguments) -> Routine:
     """Moves by one step; the heading stays."""
     side_rad = _value(arguments.text, _SIDES_RAD)
-    base = _base(attempt)
+    base = attempt.known_pose()
     result = yield from step(attempt, base.yaw_rad + side_rad, base.yaw_rad)
     if not result.succeeded:
         return failure(result, f"the way {arguments.text.lower()}", **attempt.evidence)
@@ -133,7 +133,7 @@ def move(attempt: Attempt, arguments: Arguments) -> Routine:
 def rotate(attempt: Attempt, arguments: Arguments) -> Routine:
     """Turns by a quarter on the spot."""
     turn_rad = _value(arguments.text, _TURNS_RAD)
-    result = yield from face(attempt, _base(attempt).yaw_rad + turn_rad)
+    result = yield from face(attempt, attempt.known_pose().yaw_rad + turn_rad)
     if not result.succeeded:
         return failure(result, "the new heading", **attempt.evidence)
     return attempt.success()
@@ -181,7 +181,7 @@ def step(attempt: Attempt, towards_rad: float, yaw_rad: float) -> Motion:
 
     Ends as BLOCKED where there is no free floor, or another agent in the way.
     """
-    start = _base(attempt).position_m
+    start = attempt.known_pose().position_m
     end = _ahead(start, towards_rad, STEP_M)
     grid = attempt.scene.ground.grid
     if not all(grid.is_free(*_ahead(start, towards_rad, STEP_M * k / 2)[:2]) for k in (1, 2)):
@@ -201,7 +201,7 @@ def step(attempt: Attempt, towards_rad: float, yaw_rad: float) -> Motion:
 
 def face(attempt: Attempt, yaw_rad: float) -> Motion:
     """Turns to a heading of the map on the spot."""
-    return (yield from _go(attempt, _base(attempt).position_m, yaw_rad, "turning"))
+    return (yield from _go(attempt, attempt.known_pose().position_m, yaw_rad, "turning"))
 
 
 def _go(attempt: Attempt, point_m: Vec3, yaw_rad: float, phase: str) -> Motion:
@@ -240,13 +240,6 @@ def _value(text: str, values: dict[str, float]) -> float:
 def _ahead(start: Vec3, towards_rad: float, length_m: float) -> Vec3:
     x, y, _ = start
     return (x + length_m * math.cos(towards_rad), y + length_m * math.sin(towards_rad), 0.0)
-
-
-def _base(attempt: Attempt) -> Pose:
-    pose = attempt.base_pose()
-    if pose is None:
-        raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
-    return pose
 
 
 # Exploring by pictures (LLAMAR-2.7): look to all sides, go where the subtasks seem to be.
@@ -309,10 +302,7 @@ def _texts(eye: Eye | None, text: str) -> Sequence[Features]:
 
 def _look_round(attempt: Attempt, eye: Eye | None) -> _Views:
     """Turns right four times and takes a picture of each heading; or why it could not turn."""
-    pose = attempt.base_pose()
-    if pose is None:
-        raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
-    heading = heading_of(pose.yaw_rad)
+    heading = heading_of(attempt.known_pose().yaw_rad)
     views: dict[Heading, Features] = {}
     ahead = ((0.0, attempt.camera.tilt_rad),)
     for _ in Heading:

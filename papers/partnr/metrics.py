@@ -18,12 +18,12 @@ from planner.evaluation.metrics.metric import (
     can_do,
     doer_of,
     done,
-    parsed,
     robots,
     success,
 )
 from planner.evaluation.task import Predicate, asked_open, asked_state
 from planner.evaluation.trace import CallLine, EpisodeTrace, TracedProposition
+from planner.parts.calls import acted_call
 from planner.world.skill import SkillCall, SkillCode, SkillName
 
 
@@ -98,7 +98,7 @@ def is_useful(trace: EpisodeTrace, line: CallLine) -> bool:
     after = trace.percent_at(line.ended_step)
     if after > trace.percent_at(line.started_step):
         return True
-    call = parsed(line)
+    call = acted_call(line.call)
     if call is None or call.name != SkillName.PLACE:
         return False
     grasps = [
@@ -190,7 +190,7 @@ def planning_success(trace: EpisodeTrace) -> Measure:
     failed = [
         call
         for line in attempts(trace)
-        if line.code in _OF_CARRYING_OUT and (call := parsed(line)) is not None
+        if line.code in _OF_CARRYING_OUT and (call := acted_call(line.call)) is not None
     ]
     proposition = zip(trace.episode.propositions, trace.end.satisfied, strict=True)
     was_tried = (

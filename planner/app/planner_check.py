@@ -17,6 +17,7 @@ from planner.evaluation.metrics.metric import ALL_METRICS, Kind, Measure, Metric
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import TraceBuilder
 from planner.models.chat import (
+    DEADLINE_S,
     ChatModel,
     Completion,
     Message,
@@ -362,7 +363,7 @@ class _Checks:
         return ""
 
 
-def check_model(choice: ModelChoice, deadline_s: float = 60.0) -> Report:
+def check_model(choice: ModelChoice, deadline_s: float = DEADLINE_S) -> Report:
     """Runs all checks.
 
     Args:

@@ -12,16 +12,13 @@ from typing import Any
 import rclpy
 from planner_msgs.action import FollowInstruction
 from planner_msgs.srv import QueryMemory
-from rclpy.signals import SignalHandlerOptions
 from std_srvs.srv import Trigger
 
-from planner.network import confine
 from planner.parts.calls import parse_call
-from planner.ros.clients import client_node
+from planner.ros.clients import client_node, start_as_operator
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher
 from planner.ros.skill_client import InstructClient, SkillClient
-from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.belief import Entity
 from planner.world.errors import PlannerError
@@ -76,9 +73,7 @@ class Commander(ClosedOnExit):
             namespace: of the stack.
             wait_s: how long to wait for nodes that do not answer, seconds.
         """
-        confine(os.environ)
-        join_as(os.environ, OPERATOR, namespace)
-        rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+        start_as_operator(namespace)
         self._wait_s = wait_s
         self._node = client_node(f"commander_{os.getpid()}", namespace)
         self._executor = GuardedExecutor()

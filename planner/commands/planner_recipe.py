@@ -328,7 +328,8 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
     others = ("--seed", str(args.seed + 1))
     choosing = ("--chooser-steps", str(args.chooser_steps), *seed, *without)
 
-    generator = GENERATORS.get("partnr")
+    name = "partnr"
+    generator = GENERATORS.get(name)
 
     def generate(words: argparse.Namespace) -> int:
         return generator.run(words, generator_tools())
@@ -336,7 +337,7 @@ def stages(args: argparse.Namespace) -> tuple[Stage, ...]:
     return (
         Stage(
             "tasks",
-            ("episodes", "generate", "partnr", *houses, "--count", str(args.tasks), *seed,
+            ("episodes", "generate", name, *houses, "--count", str(args.tasks), *seed,
              "--split", "train", "-o", tasks),
             generator.add_arguments,
             generate,

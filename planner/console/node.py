@@ -331,7 +331,8 @@ def run_console(access: Access, record: str, prices: str, namespace: str) -> int
         "prices": prices,
     }
     for name, value in given.items():
-        words += ["-p", f"{name}:={yaml_scalar(value)}"]
+        # JSON is YAML, as which ROS reads a value.
+        words += ["-p", f"{name}:={json.dumps(value)}"]
     return main(words)
 
 
@@ -349,8 +350,3 @@ def main(argv: Sequence[str] | None = None) -> int:
         return executor
 
     return run_node(make, argv, make_executor=make_executor)
-
-
-def yaml_scalar(value: bool | int | str) -> str:
-    """A parameter's value as ROS reads it from the command line; JSON is YAML."""
-    return json.dumps(value)

@@ -58,7 +58,6 @@ ACKNOWLEDGE_TIMEOUT_S = 4.0
 # Period for logging a state that cannot be judged.
 LOG_PERIOD_S = 5.0
 NO_EPISODE = "the world runs no episode, so there is no task to judge"
-_SCORING = {"strict": Mode.STRICT, "partnr_v0": Mode.PUBLISHED}
 
 
 class EvaluatorNode(ManagedNode):
@@ -74,7 +73,7 @@ class EvaluatorNode(ManagedNode):
         episode = parameters.text(
             self, "episode", "", "name or file; empty = the one that /world/state names"
         )
-        scoring = parameters.text(self, "scoring", "strict", "by whose rules", choices=[*_SCORING])
+        scoring = parameters.text(self, "scoring", Mode.STRICT, "by whose rules", choices=[*Mode])
         store = parameters.text(
             self, "store", "", "folder that keeps what was achieved if this node dies; empty = none"
         )
@@ -85,7 +84,7 @@ class EvaluatorNode(ManagedNode):
             "simulated = by /world/state; perceived = by /world_graph, where nobody knows better",
             choices=["simulated", "perceived"],
         )
-        self._mode = _SCORING[scoring]
+        self._mode = Mode(scoring)
         self._variant = Variant.PERCEIVED if world == "perceived" else Variant.BOXES
         if self._variant is Variant.PERCEIVED and not episode:
             raise PlannerError("a perceived world has no episode: set the parameter `episode`")

@@ -39,6 +39,10 @@ class Mode(StrEnum):
     PUBLISHED = "partnr_v0"
 
 
+# What users write for them.
+MODES = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED, Mode.PUBLISHED.value: Mode.PUBLISHED}
+
+
 class Reason(StrEnum):
     """Why a proposition does not count (PARTNR-D29)."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from planner.evaluation.metrics.metric import doer_of, done, parsed
+from planner.evaluation.metrics.metric import doer_of, done
 from planner.evaluation.predicates import Watch
 from planner.evaluation.task import (
     Predicate,
@@ -15,6 +15,7 @@ from planner.evaluation.task import (
     is_about_person,
 )
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine
+from planner.parts.calls import acted_call
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 from planner.world.episode import Act, Checklist, Subtask
@@ -228,7 +229,7 @@ def _performs(done: Subtask, asked: Subtask) -> bool:
 
 def _acts(trace: EpisodeTrace, line: CallLine, acts: Mapping[str, Act]) -> Iterator[Subtask]:
     """What a call did; nothing if it failed."""
-    call = parsed(line) if line.succeeded else None
+    call = acted_call(line.call) if line.succeeded else None
     if call is None or not call.arguments or call.arguments[0] is None:
         return
     if call.name in _PUTTING:

@@ -10,13 +10,11 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-import rclpy
 from planner_msgs.action import FollowInstruction
 from planner_msgs.msg import Evaluation
 from rclpy.duration import Duration
 from rclpy.node import Node
 from rclpy.publisher import Publisher
-from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Task
 from std_msgs.msg import String
 
@@ -27,13 +25,12 @@ from planner.instruct.cli import CancelReason, InstructionEnd, InstructRequest, 
 from planner.narrator import story
 from planner.narrator.node import StorySubscriber
 from planner.narrator.story import Event, Kind
-from planner.network import SETTING, confine, is_loopback_only, requested_network
+from planner.network import SETTING, is_loopback_only, requested_network
 from planner.ros import qos
-from planner.ros.clients import client_node
+from planner.ros.clients import operator_node
 from planner.ros.guard import GuardedExecutor, essential
 from planner.ros.skill_client import InstructClient, no_server_message
 from planner.ros.subscriptions import listen
-from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.topics import InstructionCode, one_line
@@ -59,20 +56,11 @@ def send_instruction(request: InstructRequest, show: Callable[[Event], None]) ->
     Raises:
         PlannerError: if no task planner answers in time.
     """
-    confine(os.environ)
-    join_as(os.environ, OPERATOR, request.namespace)
-    # Ctrl-C cancels the instruction, which needs a running ROS context.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = client_node(f"instruct_{os.getpid()}", request.namespace)
-    executor = GuardedExecutor()
-    executor.add_node(node)
-    try:
-        with termination_requested() as stop_requested:
-            return _InstructClient(request, show, node, executor, stop_requested).run()
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
+    with (
+        operator_node("instruct", request.namespace) as (node, executor),
+        termination_requested() as stop_requested,
+    ):
+        return _InstructClient(request, show, node, executor, stop_requested).run()
 
 
 def send_answer(answer: str, wait_s: float, namespace: str) -> None:
@@ -86,11 +74,7 @@ def send_answer(answer: str, wait_s: float, namespace: str) -> None:
     Raises:
         PlannerError: if no task planner receives it in time.
     """
-    confine(os.environ)
-    join_as(os.environ, OPERATOR, namespace)
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = client_node(f"answer_{os.getpid()}", namespace)
-    try:
+    with operator_node("answer", namespace) as (node, _executor):
         mouth = node.create_publisher(String, topics.INSTRUCT_ANSWER, qos.EVENTS)
         ends_s = time.monotonic() + wait_s
         while not _is_heard(node, mouth):
@@ -100,9 +84,6 @@ def send_answer(answer: str, wait_s: float, namespace: str) -> None:
         mouth.publish(String(data=answer))
         if not mouth.wait_for_all_acked(Duration(seconds=wait_s)):
             raise PlannerError(f"nobody confirmed the answer within {wait_s:g} s")
-    finally:
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 def _is_heard(node: Node, mouth: Publisher[String]) -> bool:

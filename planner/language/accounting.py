@@ -189,10 +189,7 @@ class Accounting:
                 raise source.unknown(start, end + 1)
 
     def _names_thing(self, at: int) -> bool:
-        match = self._source.match(at)
-        if match is None or self._source.word(at) in _IDLE:
-            return False
-        return any(sense.part is Part.KIND for sense in match.senses)
+        return self._source.word(at) not in _IDLE and self._source.names_kind(at)
 
     def _is_label(self, at: int) -> bool:
         """Whether a number only names a step, or what one is chosen from: "one of the two"."""

@@ -31,7 +31,7 @@ class MovingFrames(OccasionFrames):
             and (found := self._set_table(start, i))
         ):
             return found
-        if given is None and (found := self._pour(verb, start, i, given)):
+        if given is None and (found := self.pour(verb, start, i, given)):
             return found
         if given is None and self._source.word(i) == "on" and verb.base == "put":
             found = self._state_of("powered on", start, i + 1, None)

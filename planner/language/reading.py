@@ -13,7 +13,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 
 from planner.language.english import Words
 from planner.language.goal_form import Form, Goal, Many, tag_of
-from planner.language.lexicon import Lexicon, Match
+from planner.language.lexicon import Lexicon, Match, Part
 from planner.world.files import FileModel, read_model
 
 # Text as a sequence of lower-case words and marks, each with its place in the text.
@@ -339,6 +339,11 @@ class Source:
                 self.furthest = at
             self._matches[at] = self.lexicon.at(self.words, at) if at < self.size else None
         return self._matches[at]
+
+    def names_kind(self, at: int) -> bool:
+        """Whether a kind of things begins at a word."""
+        match = self.match(at)
+        return match is not None and any(sense.part is Part.KIND for sense in match.senses)
 
     def starts(self, at: int, *phrases: str) -> int:
         """The position after the first phrase that stands at a word; 0 if none does."""

@@ -38,7 +38,7 @@ from planner.language.clause_words import (
 )
 from planner.language.drafts import Act, Do, Noun, Way, Where
 from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, table, words
-from planner.language.lexicon import Part, Relation, default_lexicon, plural_of
+from planner.language.lexicon import Relation, default_lexicon, plural_of
 from planner.language.places import is_room
 from planner.language.reading import (
     STOPS,
@@ -441,10 +441,7 @@ class Remarks(Subordinates):
         )
 
     def _is_thing(self, at: int) -> bool:
-        match = self._source.match(at)
-        if match is None or self._source.word(at) in NO_THINGS:
-            return False
-        return any(sense.part is Part.KIND for sense in match.senses)
+        return self._source.word(at) not in NO_THINGS and self._source.names_kind(at)
 
     def _starts_clause(self, at: int) -> bool:
         return self.clause(at) is not None or self._subordinate_ahead(at)

@@ -155,9 +155,6 @@ class StateFrames(Objects):
 
     def pour(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """POUR: a drink into something."""
-        return self._pour(verb, start, i, given)
-
-    def _pour(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         if given is not None:
             return None
         liquid = self._liquid(i)

@@ -33,7 +33,7 @@ from planner.world.furnishing import look_of_piece
 from planner.world.geometry import Vec3, record
 from planner.world.house import House
 from planner.world.observation import CameraFrame
-from planner.world.receptacle import part_by_word
+from planner.world.receptacle import usual_part
 from planner.world.shapes import UNKNOWN_LOOK
 from planner.world.states import default_states
 from planner.world.vocabulary import Hand, Relation
@@ -358,7 +358,7 @@ class EntityList:
         support = self.get(said.support_id or 0)
         openness = {e.name: e.openness for e in self._entities.values() if e.openness is not None}
         if support is not None and support is not old and not support.is_furniture:
-            relation = _relation_to(support)
+            relation = usual_part(support.class_name)
             if relation is not None:
                 return Facts(
                     said.class_name, (0, 0, 0), support.name, relation, support.room, states
@@ -379,14 +379,6 @@ class EntityList:
         self._entities[entity.entity_id] = entity
         self._all = None
         self._by_name[entity.name] = entity.entity_id
-
-
-def _relation_to(holder: Entity) -> Relation | None:
-    """How something is with a thing: in its hollow, else on its top; None where it has neither."""
-    for relation in (Relation.WITHIN, Relation.ON):
-        if part_by_word(holder.class_name, relation) is not None:
-            return relation
-    return None
 
 
 def _checked_text(text: str) -> str:

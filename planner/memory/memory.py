@@ -20,6 +20,7 @@ from planner.memory.index import AgentBelief, BeliefBuilder, EntityIndex
 from planner.memory.store import HISTORY, Content, Store, StoreError, write_file
 from planner.memory.updater import MemoryUpdater, Operation
 from planner.memory.wording import delta_lines
+from planner.parts.option import Option
 from planner.world.belief import Belief, Entity, MemoryChange, OperationKind, Source
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
@@ -30,6 +31,13 @@ from planner.world.vocabulary import AgentKind
 
 # Ten steps of the simulator at its 30 Hz (EPM-1.1).
 UPDATE_PERIOD_S = 10 / 30
+UPDATE_PERIOD = Option(
+    "update_period",
+    UPDATE_PERIOD_S,
+    "least seconds of the world between two looks through a camera",
+    min_value=0.01,
+    max_value=60.0,
+)
 # When things were last seen is stored no more often than this; changes at once.
 CONFIRM_PERIOD_S = 1.0
 CAMERA = "hand"

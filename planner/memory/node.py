@@ -11,8 +11,15 @@ from sensor_msgs.msg import JointState
 
 from planner.memory.effects import report_record
 from planner.memory.maps.occupancy import CAMERA, FloorSurvey, hand_observation
-from planner.memory.memory import UPDATE_PERIOD_S, Memory
-from planner.memory.part import UPDATERS, MakeUpdater, UpdaterRequest, load_updater
+from planner.memory.memory import UPDATE_PERIOD, Memory
+from planner.memory.part import (
+    MODEL_OPTIONS,
+    UPDATERS,
+    MakeUpdater,
+    UpdaterModel,
+    UpdaterRequest,
+    load_updater,
+)
 from planner.memory.service.node import MemoryPublisher, MemoryServices
 from planner.memory.settings import (
     BACKWARDS_S,
@@ -20,9 +27,8 @@ from planner.memory.settings import (
     conditions,
     open_memory,
     store_path,
-    updater_model,
 )
-from planner.memory.sightings import VISIBILITIES, StillWorld, Visibility
+from planner.memory.sightings import VISIBILITIES, VISIBILITY, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
 from planner.memory.updater import BackgroundUpdater, MemoryUpdater
 from planner.ros import parameters, qos
@@ -42,7 +48,7 @@ from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.markers import BeliefPictures
 from planner.ros.memory_messages import ModelTrace
-from planner.ros.parameters import builds_map, declare_options
+from planner.ros.parameters import builds_map, declare, declare_options
 from planner.ros.sightings import Seen, SightingsInput, TruthInput
 from planner.ros.subscriptions import listen
 from planner.world import topics
@@ -145,18 +151,9 @@ class MemoryNode(ManagedNode):
             False,
             "whether /memory/save and /memory/load may name files outside the store's folder",
         )
-        seen = parameters.text(
-            self, "visibility", "gt", "what counts as seen", choices=[*VISIBILITIES]
-        )
+        seen = declare(self, VISIBILITY)
         self._load_updater(VISIBILITIES[seen])
-        self._period_s = parameters.number(
-            self,
-            "update_period",
-            UPDATE_PERIOD_S,
-            "least seconds of the world between two looks through a camera",
-            min_value=0.01,
-            max_value=60.0,
-        )
+        self._period_s = declare(self, UPDATE_PERIOD)
         self._builds_map = builds_map(self)
         if self._builds_map and self._updater == NO_UPDATER:
             raise PlannerError("memory: map:=built needs an updater, which says when to look")
@@ -171,7 +168,7 @@ class MemoryNode(ManagedNode):
 
     def _load_updater(self, visibility: Visibility) -> None:
         """Reads what the updater looks with, and loads it before anything else begins."""
-        model = updater_model(self)
+        model = UpdaterModel.of(declare_options(self, MODEL_OPTIONS))
         self._make_updater: MakeUpdater | None = None
         self._needs_truth, self._true_names, self._in_thread = False, True, False
         self._needs_pictures, self._adds_truth = True, False

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from planner.memory.operations import CoordinateFrame
 from planner.models.caller import OnCall, ignore_call
 from planner.parts.catalog import Catalog
-from planner.parts.option import Option, OptionValue
+from planner.parts.option import Option, OptionValue, read_options
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
@@ -46,6 +46,35 @@ class UpdaterModel:
     coordinates: CoordinateFrame = CoordinateFrame.PIXEL_384
     device: str = "cpu"
     timeout_s: float = 30.0
+
+    @staticmethod
+    def of(given: Mapping[str, OptionValue]) -> UpdaterModel:
+        """The model that values of `MODEL_OPTIONS` choose.
+
+        Raises:
+            OptionError: for a value that is not allowed.
+        """
+        values = tuple(read_options(MODEL_OPTIONS, given).values())
+        model, url, second, frame, device = map(str, values[:-1])
+        return UpdaterModel(model, url, second, CoordinateFrame(frame), device, float(values[-1]))
+
+
+# Settings of the memory's node, also where it is run over a bag; in the order of `UpdaterModel`.
+MODEL_OPTIONS = (
+    Option("model", "", "folder, or the model's name on the server"),
+    Option("model_url", "", "base URL of a server that accepts images, .../v1"),
+    Option("model_second", "", "folder: vlm's LoRA adapter, SigLIP beside OWLv2"),
+    Option(
+        "model_coordinates",
+        CoordinateFrame.PIXEL_384.value,
+        "coordinate convention of vlm's replies",
+        choices=tuple(frame.value for frame in CoordinateFrame),
+    ),
+    Option("model_device", UpdaterModel().device, "torch device"),
+    Option(
+        "model_timeout", UpdaterModel().timeout_s, "timeout of one vlm reply, seconds", 0.1, 600.0
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from scipy import ndimage
 
 from planner.memory.camera import unproject
 from planner.memory.entity_list import OPENNESS_TOLERANCE
+from planner.parts.option import Option
 from planner.world.belief import Entity
 from planner.world.errors import PlannerError
 from planner.world.observation import CameraFrame, Sighting
@@ -49,6 +50,7 @@ class Visibility:
 GT_VISIBILITY = Visibility(0.001, 0.2, 6.0)
 FULL_VISIBILITY = Visibility(0.0, 0.0, float("inf"))
 VISIBILITIES: Mapping[str, Visibility] = {"gt": GT_VISIBILITY, "partnr": FULL_VISIBILITY}
+VISIBILITY = Option("visibility", "gt", "what counts as seen", choices=tuple(VISIBILITIES))
 
 
 def sightings_of_images(frame: CameraFrame, names: Mapping[int, str]) -> list[Sighting]:

@@ -11,6 +11,7 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 
 from planner.models.chat import (
+    DEADLINE_S,
     ChatModel,
     Completion,
     Message,
@@ -136,7 +137,7 @@ class Caller:
     model: ChatModel
     role: Role
     seed: int | None = None
-    deadline_s: float = 60.0
+    deadline_s: float = DEADLINE_S
     constrained: bool = True
     accepts_partial: bool = False
     parameters: Mapping[str, str] = field(default_factory=dict)

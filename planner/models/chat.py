@@ -13,7 +13,7 @@ from random import Random
 from typing import TYPE_CHECKING, Protocol
 
 from planner.parts.catalog import Catalog
-from planner.parts.option import Option, OptionError, OptionValue
+from planner.parts.option import Option, Options, OptionValue
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
@@ -215,6 +215,10 @@ class Message:
     pictures: tuple[Picture, ...] = ()
 
 
+# Wall seconds for one reply, where nothing else is said.
+DEADLINE_S = 60.0
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call of a model.
@@ -238,7 +242,7 @@ class Request:
     stop: tuple[str, ...] = ()
     max_tokens: int = 256
     seed: int | None = None
-    deadline_s: float = 60.0
+    deadline_s: float = DEADLINE_S
     accepts_partial: bool = False
     role: Role = Role.PLANNER
     reference: Reference | None = field(default=None, compare=False, repr=False)
@@ -363,7 +367,7 @@ INTERFACE = 1
 
 
 @dataclass(frozen=True, slots=True)
-class ModelRequest:
+class ModelRequest(Options):
     """The arguments for making a model.
 
     Attributes:
@@ -378,28 +382,6 @@ class ModelRequest:
     options: Mapping[str, OptionValue] = field(default_factory=dict)
     episode_id: str = ""
     seed: int = 0
-
-    def text(self, option: str) -> str:
-        """The value of a text option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, str):
-            raise OptionError(option, "the model declares no text option of this name")
-        return value
-
-    def number(self, option: str) -> float:
-        """The value of a number option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise OptionError(option, "the model declares no number option of this name")
-        return float(value)
 
 
 def accept(_request: ModelRequest) -> None:
@@ -444,9 +426,10 @@ MODELS: Catalog[ModelPart] = Catalog(
     "model", "planner.models.models", "MODELS", f"{__name__}:ModelPart", INTERFACE
 )
 TEMPERATURE = Option(
-    "temperature",
-    0.0,
-    "sampling temperature; 0 = greedy",
-    min_value=0.0,
-    max_value=10.0,
+    "temperature", 0.0, "sampling temperature; 0 = greedy", min_value=0.0, max_value=10.0
 )
+# Of commands, of the bring-up and of the task planner's node.
+MODEL_DEADLINE = Option(
+    "model_deadline", DEADLINE_S, "seconds for one reply of the model", 0.1, max_value=3600.0
+)
+MODEL_WAIT = Option("model_wait", 600.0, "seconds to wait for an unavailable model", min_value=0.0)

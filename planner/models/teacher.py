@@ -98,8 +98,8 @@ class Teacher:
         reference, skill = request.reference, self._skill
         if reference is None:
             raise ModelError(
-                "the model teacher needs a planner that tells it the right replies, such as "
-                "llamar, helper, et_agent, partnr_react or react; this request tells none"
+                "the model teacher needs a planner that tells it the right replies, such as react; "
+                "this request tells none"
             )
         random = Random(reference.key)
         number, heeds = random.random(), random.random() < skill.heeding

@@ -37,7 +37,7 @@ from planner.houses.marks import Move, Point
 from planner.narrator import story
 from planner.narrator.picture import AgentPaths, Moment, draw_run, save
 from planner.narrator.story import Event, Kind
-from planner.parts.calls import acted_as, parse_call
+from planner.parts.calls import acted_call
 from planner.ros import parameters, qos
 from planner.ros.camera_input import FrameTree
 from planner.ros.clients import WaitingNotice, wall_clock
@@ -54,7 +54,7 @@ from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import RgbImage
-from planner.world.skill import CallError, SkillCode, SkillName
+from planner.world.skill import SkillCode, SkillName
 from planner.world.topics import InstructionCode, InstructState, one_line
 from planner.world.wire import graph_record
 
@@ -382,12 +382,9 @@ class NarratorNode(Node):
         self._views[agent] = rgb_array(message)
 
     def _on_skill(self, message: SkillReport) -> None:
-        try:
-            call = acted_as(parse_call(message.call))
-        except CallError:
-            return
+        call = acted_call(message.call)
         moved = (SkillName.PICK, SkillName.PLACE, SkillName.REARRANGE)
-        if message.code != SkillCode.SUCCESS or call.name not in moved:
+        if call is None or message.code != SkillCode.SUCCESS or call.name not in moved:
             return
         thing, place = str(call.arguments[0]), _place_in(message)
         if call.name == SkillName.PICK and place:

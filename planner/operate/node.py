@@ -12,27 +12,23 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import rclpy
 from geometry_msgs.msg import PointStamped
 from PIL import Image as Picture
 from planner_msgs.msg import ApprovalQuestion
 from planner_msgs.srv import AnswerQuestion
 from rclpy.client import Client
 from rclpy.node import Node
-from rclpy.signals import SignalHandlerOptions
 from sensor_msgs.msg import Image
 from std_srvs.srv import Trigger
 
 from planner.command_line import EXIT_FAILED, EXIT_OK, termination_requested
-from planner.network import confine
 from planner.operate.cli import Answer, ApproveRequest, Place, Question, parse_answer
 from planner.ros import conversions, qos
-from planner.ros.clients import client_node
+from planner.ros.clients import operator_node
 from planner.ros.conversions import header, point_m, point_message
 from planner.ros.guard import GuardedExecutor
 from planner.ros.heartbeat import HeartbeatPublisher, safety_topic, skill_topic
 from planner.ros.subscriptions import WorldClock, listen
-from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import stamp_seconds
@@ -52,25 +48,14 @@ def operate(agent: str, commands: Sequence[str], *, wait_s: float, namespace: st
     Returns:
         The process's exit status.
     """
-    confine(os.environ)
-    join_as(os.environ, OPERATOR, namespace)
-    # Keeps Ctrl-C a KeyboardInterrupt.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = client_node(f"operate_{os.getpid()}", namespace)
-    executor = GuardedExecutor()
-    executor.add_node(node)
-    try:
+    with operator_node("operate", namespace) as (node, executor):
         for command in commands:
             client: Any = node.create_client(Trigger, topics.of_agent(agent, command))
             good, text = _call(executor, client, wait_s)
             print(f"{agent}: {command}: {text}", flush=True)
             if not good:
                 return EXIT_FAILED
-        return EXIT_OK
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
+    return EXIT_OK
 
 
 def _call(executor: GuardedExecutor, client: Any, wait_s: float) -> tuple[bool, str]:
@@ -112,36 +97,30 @@ def attend(agents: Sequence[str], *, through_skills: bool, namespace: str = "/")
     for agent in agents:
         if not _NAME.fullmatch(agent):
             raise PlannerError(f"expected an agent's name such as agent_0, got {agent!r}")
-    confine(os.environ)
-    join_as(os.environ, OPERATOR, namespace)
-    # Sending the goodbye needs a running ROS context.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = client_node(f"attend_{os.getpid()}", namespace)
-    executor = GuardedExecutor()
-    executor.add_node(node)
-    publisher = HeartbeatPublisher(node, through_skills=through_skills)
-    try:
-        with termination_requested() as ends:
-            publisher.attend(agents)
-            print(f"attending {', '.join(agents)} until Ctrl-C", flush=True)
-            topic = skill_topic if through_skills else safety_topic
-            printed: dict[str, list[str]] = {}
-            while not ends():
-                executor.spin_once(timeout_sec=BEAT_POLL_S)
-                for agent in agents:
-                    subscribers = node.get_subscriptions_info_by_topic(topic(agent))
-                    names = sorted({subscriber.node_name for subscriber in subscribers})
-                    if names != printed.get(agent):
-                        print(
-                            f"{agent}: received by {', '.join(names) or 'nobody yet'}", flush=True
-                        )
-                    printed[agent] = names
-    finally:
-        publisher.destroy()
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
+    with operator_node("attend", namespace) as (node, executor):
+        publisher = HeartbeatPublisher(node, through_skills=through_skills)
+        try:
+            with termination_requested() as ends:
+                publisher.attend(agents)
+                print(f"attending {', '.join(agents)} until Ctrl-C", flush=True)
+                topic = skill_topic if through_skills else safety_topic
+                printed: dict[str, list[str]] = {}
+                while not ends():
+                    executor.spin_once(timeout_sec=BEAT_POLL_S)
+                    for agent in agents:
+                        _print_receivers(node, agent, topic(agent), printed)
+        finally:
+            publisher.destroy()
     return EXIT_OK
+
+
+def _print_receivers(node: Node, agent: str, topic: str, printed: dict[str, list[str]]) -> None:
+    """Prints who receives an agent's heartbeats, where others do than were printed last."""
+    subscribers = node.get_subscriptions_info_by_topic(topic)
+    names = sorted({subscriber.node_name for subscriber in subscribers})
+    if names != printed.get(agent):
+        print(f"{agent}: received by {', '.join(names) or 'nobody yet'}", flush=True)
+    printed[agent] = names
 
 
 # Shows an agent's question and sends the answer; implements `planner approve`.
@@ -163,19 +142,8 @@ def run_approve(request: ApproveRequest) -> int:
     Raises:
         PlannerError: if no bridge answers in time, or the picture cannot be saved.
     """
-    confine(os.environ)
-    join_as(os.environ, OPERATOR, request.namespace)
-    # Keeps Ctrl-C a KeyboardInterrupt: nothing was sent then.
-    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
-    node = client_node(f"approve_{os.getpid()}", request.namespace)
-    executor = GuardedExecutor()
-    executor.add_node(node)
-    try:
+    with operator_node("approve", request.namespace) as (node, executor):
         return _ApproveClient(request, node, executor).run()
-    finally:
-        executor.shutdown()
-        node.destroy_node()
-        rclpy.try_shutdown()
 
 
 class _ApproveClient:

@@ -126,6 +126,14 @@ def acted_as(call: SkillCall) -> SkillCall:
     return call if part is None or not part.like else SkillCall(part.like, call.arguments)
 
 
+def acted_call(text: str) -> SkillCall | None:
+    """What a call is like, as `acted_as` says; None if its text is invalid, a planner's mistake."""
+    try:
+        return acted_as(parse_call(text))
+    except CallError:
+        return None
+
+
 def roles_of(name: str) -> tuple[Role, ...]:
     """The roles of a skill's arguments.
 

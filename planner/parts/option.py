@@ -115,3 +115,41 @@ def read_options(options: Iterable[Option], given: Mapping[str, object]) -> dict
         name: option.check(given[name]) if name in given else option.default
         for name, option in known.items()
     }
+
+
+class Options:
+    """The base of requests for making a part, with the values of the options that it declares.
+
+    Each method raises `OptionError` if the part declares no option of this name and kind.
+    """
+
+    __slots__ = ()
+    options: Mapping[str, OptionValue]
+
+    def flag(self, option: str) -> bool:
+        """The value of an option that is true or false."""
+        value = self.options.get(option)
+        if not isinstance(value, bool):
+            raise OptionError(option, "the part declares no flag of this name")
+        return value
+
+    def whole(self, option: str) -> int:
+        """The value of a whole number."""
+        value = self.options.get(option)
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise OptionError(option, "the part declares no whole number of this name")
+        return value
+
+    def number(self, option: str) -> float:
+        """The value of a number, whole or not."""
+        value = self.options.get(option)
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise OptionError(option, "the part declares no number of this name")
+        return float(value)
+
+    def text(self, option: str) -> str:
+        """The value of a text."""
+        value = self.options.get(option)
+        if not isinstance(value, str):
+            raise OptionError(option, "the part declares no text of this name")
+        return value

@@ -10,7 +10,7 @@ from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel
 from planner.models.replies.turn import Naming
 from planner.parts.catalog import Catalog
-from planner.parts.option import Option, OptionError, OptionValue, read_options
+from planner.parts.option import Option, Options, OptionValue, read_options
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.planning.planner_model import Axes, DialogueOptions
 from planner.world.errors import PlannerError
@@ -21,7 +21,7 @@ INTERFACE = 2
 
 
 @dataclass(frozen=True, slots=True)
-class PlannerRequest:
+class PlannerRequest(Options):
     """The arguments for making a planner; one request for each task.
 
     Attributes:
@@ -51,50 +51,6 @@ class PlannerRequest:
         if self.language_model is None:
             raise PlannerError(needs_model(self.name))
         return self.language_model
-
-    def flag(self, option: str) -> bool:
-        """The value of an option that is true or false.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, bool):
-            raise OptionError(option, f"the planner {self.name} declares no flag of this name")
-        return value
-
-    def whole(self, option: str) -> int:
-        """The value of a whole number.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise OptionError(option, f"the planner {self.name} declares no such whole number")
-        return value
-
-    def number(self, option: str) -> float:
-        """The value of a number.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, float):
-            raise OptionError(option, f"the planner {self.name} declares no such number")
-        return value
-
-    def text(self, option: str) -> str:
-        """The value of a text option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, str):
-            raise OptionError(option, f"the planner {self.name} declares no text of this name")
-        return value
 
 
 # Whether something is so: always, never, or by the values of the options.

@@ -6,13 +6,23 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 
 from planner.models.caller import Caller, OnCall, Remark, ignore_call
-from planner.models.chat import ChatModel, Message, Reference, Role, Speaker, plain
+from planner.models.chat import (
+    DEADLINE_S,
+    ChatModel,
+    Message,
+    Reference,
+    Role,
+    Speaker,
+    plain,
+)
 from planner.models.replies.turn import END_OF_TURN, Naming, Turn, TurnGrammar, TurnReply, allow
+from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
+from planner.parts.option import Option
 from planner.planning.planner import Task
 from planner.skills.kind import SkillKind
 from planner.world.belief import Belief
@@ -89,6 +99,24 @@ class Axes:
         return {field.name: str(getattr(self, field.name).value) for field in fields(self)}
 
 
+# Settings of the task planner's node, also where a planner is run over a bag.
+CONTROL = Option(
+    "control",
+    Axes().control.value,
+    "for a planner with a model: a dialogue for each agent, or one for all",
+    choices=tuple(word.value for word in Control),
+)
+MEMORY_SOURCE = Option(
+    "memory_source",
+    Axes().memory_source.value,
+    "how a planner reads the memory",
+    choices=tuple(word.value for word in MemorySource),
+)
+SHOW_STATES = Option(
+    "show_states", False, "whether summaries include the states of objects and furniture"
+)
+
+
 # The state-based prompt of PARTNR's fine-tuned planner (PARTNR-7.7).
 #
 # One text without dialogue or thoughts; a model is trained on what follows the special token.
@@ -138,10 +166,54 @@ class DialogueOptions:
 
     max_cycles: int = 0
     max_tokens: int = 0
-    deadline_s: float = 60.0
+    deadline_s: float = DEADLINE_S
     constrained: bool = True
     max_questions: int = 0
     show_states: bool = False
+
+
+class AsksInRoles:
+    """The base of dataclasses with these fields, which ask a model in roles of a paper.
+
+    Attributes:
+        planner: its name, for the trace.
+        model: of all roles; one that chooses by role may stand here.
+        axes, options, on_call: as in `PlannerRequest`.
+        faults: how often each fault was put into a privileged model's replies; None = the model
+            is not privileged, as far as its replies so far say.
+    """
+
+    planner: str
+    model: ChatModel
+    axes: Axes
+    options: DialogueOptions
+    on_call: OnCall
+    faults: Counter[str] | None
+
+    def caller(self, role: Role, seed: int) -> Caller:
+        """Asks in one role."""
+        return Caller(
+            self.planner,
+            self.model,
+            role,
+            seed=seed,
+            deadline_s=self.options.deadline_s,
+            constrained=self.options.constrained,
+            parameters=self.axes.as_parameters(),
+            on_call=self.on_call,
+        )
+
+    def count_fault(self, notes: Mapping[str, str]) -> None:
+        """Counts the fault of a reply, by its notes."""
+        if notes.get(PRIVILEGED) is None:
+            return
+        if self.faults is None:
+            # Only its replies say so: any model may stand behind another one, or behind a role.
+            self.faults = Counter()
+            self.axes = replace(self.axes, privilege=Privilege.GOAL)
+        fault = notes.get(FAULT, NO_FAULT)
+        if fault != NO_FAULT:
+            self.faults[fault] += 1
 
 
 @dataclass(frozen=True, slots=True)

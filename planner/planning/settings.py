@@ -6,11 +6,14 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
 
-from planner.command_line import MODEL_DEADLINE
+from planner.models.chat import MODEL_DEADLINE, MODEL_WAIT
 from planner.models.ledger import Account, Prices
 from planner.models.model_choice import ModelChoice, RetryingModel, make_model, model_forms
 from planner.planning.part import PLANNERS, PlannerChoice
 from planner.planning.planner_model import (
+    CONTROL,
+    MEMORY_SOURCE,
+    SHOW_STATES,
     Axes,
     Control,
     DialogueOptions,
@@ -19,7 +22,7 @@ from planner.planning.planner_model import (
     Privilege,
 )
 from planner.ros import parameters
-from planner.ros.parameters import builds_map, declare_number, declare_options
+from planner.ros.parameters import builds_map, declare_options
 from planner.skills.kind import SkillKind
 
 
@@ -62,16 +65,11 @@ def declare(node: Any) -> Settings:
         name=name,
         axes=_axes(node),
         dialogue=DialogueOptions(
-            deadline_s=declare_number(node, MODEL_DEADLINE),
+            deadline_s=parameters.declare(node, MODEL_DEADLINE),
             max_questions=parameters.whole(
                 node, "max_questions", 0, "questions to the person in a task; 0 = none", min_value=0
             ),
-            show_states=parameters.flag(
-                node,
-                "show_states",
-                False,
-                "whether summaries include the states of objects and furniture",
-            ),
+            show_states=parameters.declare(node, SHOW_STATES),
         ),
         options=declare_options(node, PLANNERS.get(name).options),
         explores_first=builds_map(node),
@@ -95,14 +93,7 @@ def declare(node: Any) -> Settings:
 
 def _axes(node: Any) -> Axes:
     return Axes(
-        control=Control(
-            _word(
-                node,
-                "control",
-                Control.DECENTRALIZED,
-                "one planner for all agents, or one for each",
-            )
-        ),
+        control=Control(parameters.declare(node, CONTROL)),
         observability=Observability(
             _word(node, "observability", Observability.PARTIAL, "recorded only: observability")
         ),
@@ -112,9 +103,7 @@ def _axes(node: Any) -> Axes:
         privilege=Privilege(
             _word(node, "privilege", Privilege.PERCEPTION, "recorded only: privileged information")
         ),
-        memory_source=MemorySource(
-            _word(node, "memory_source", MemorySource.SUMMARY, "how partnr_react reads the memory")
-        ),
+        memory_source=MemorySource(parameters.declare(node, MEMORY_SOURCE)),
     )
 
 
@@ -135,9 +124,7 @@ def _model(node: Any) -> RetryingModel | None:
         record=parameters.text(
             node, "record_model", "", "file that records every model call; empty = none"
         ),
-        wait_s=parameters.number(
-            node, "model_wait", 600.0, "seconds to wait for an unavailable model", min_value=0.0
-        ),
+        wait_s=parameters.declare(node, MODEL_WAIT),
     )
     if model:
         choice = replace(choice, options=declare_options(node, choice.part.options))

@@ -8,7 +8,7 @@ from functools import lru_cache, partial
 
 import shapely
 
-from planner.world.agents import body_of
+from planner.world.agents import hand_angle_rad
 from planner.world.belief import Belief, BeliefNode, Source
 from planner.world.floor_grid import DistanceField, FloorGrid, preload_path_search
 from planner.world.geometry import Vec3
@@ -182,7 +182,7 @@ def visible(
     viewer = belief.nodes.get(agent)
     if viewer is None:
         return []
-    held, half_rad = set(viewer.hands), _angle_rad(viewer.class_name) / 2
+    held, half_rad = set(viewer.hands), hand_angle_rad(viewer.class_name, _ANGLE_RAD) / 2
     faced = [
         node
         for node in (in_the_open(belief) if among is None else among)
@@ -206,13 +206,6 @@ def _faces(viewer: BeliefNode, node: BeliefNode, half_rad: float) -> bool:
         return True
     turn_rad = math.remainder(math.atan2(dy, dx) - viewer.heading_rad, math.tau)
     return abs(turn_rad) <= half_rad
-
-
-def _angle_rad(kind: str) -> float:
-    body = body_of(kind)
-    if body is None or "hand" not in body.cameras:
-        return _ANGLE_RAD
-    return body.cameras["hand"].horizontal_fov_rad
 
 
 def _is_enclosed(node: BeliefNode, belief: Belief) -> bool:

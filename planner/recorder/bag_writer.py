@@ -18,10 +18,12 @@ from pathlib import Path
 
 import yaml
 
+from planner.parts.option import Option
 from planner.recorder.bag_file import GAP, BagFile, FileSpan
 from planner.recorder.topic_counts import Gap
 from planner.world.errors import PlannerError
 from planner.world.sqlite_file import make_folder, replace_synced, sync_folder
+from planner.world.topics import UNRECORDED
 
 BAG_VERSION = 9
 # Wall seconds between updates of the counts in metadata.yaml; topics are added at once. Readers
@@ -54,6 +56,31 @@ class Topic:
     type_name: str
     definition: str
     qos: str
+
+
+# Settings of the recorder's node and, with `record_` before their names, of the bring-up.
+IMAGES = Option(
+    "images",
+    "compressed",
+    "pictures in the bag: JPEG or PNG, depth in millimetres; as published; none",
+    choices=("compressed", "raw", "none"),
+)
+EXCLUDE = Option("exclude", UNRECORDED, "topics not to record, a regular expression")
+
+
+def _limit(name: str, default: int, about: str) -> Option:
+    return Option(name, default, about, min_value=0, max_value=10**9)
+
+
+MAX_BAG_MB = _limit("max_bag_mb", 1000, "MB after which the bag goes on in its next file; 0 = any")
+# The index of a file is in memory until it ends.
+MAX_BAG_S = _limit("max_bag_s", 600, "wall seconds after which it does so, too; 0 = never")
+MAX_TOTAL_MB = _limit(
+    "max_total_mb",
+    20_000,
+    "MB above which the bag's oldest files but the first are deleted; 0 = any",
+)
+LIMITS = (MAX_BAG_MB, MAX_BAG_S, MAX_TOTAL_MB)
 
 
 @dataclass(frozen=True, slots=True)

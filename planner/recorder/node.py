@@ -24,7 +24,7 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from std_msgs.msg import Header
 
 from planner.recorder import bag_file
-from planner.recorder.bag_writer import Topic
+from planner.recorder.bag_writer import EXCLUDE, IMAGES, Topic
 from planner.recorder.notes.node import CONTINUES, SPACE_POLL_S, BagNotes, Handler, limits, open_bag
 from planner.recorder.topic_counts import SHARED_TOPICS, Gap, TopicCounts, name_in_bag, summary
 from planner.recorder.view_choice import ViewChoice
@@ -40,7 +40,7 @@ from planner.ros.conversions import (
 )
 from planner.ros.guard import RECORDER_STATUS, GuardedExecutor, guard_of, own_statuses, status_name
 from planner.ros.lifecycle import run_node
-from planner.ros.parameters import ParameterCollector
+from planner.ros.parameters import ParameterCollector, declare
 from planner.ros.qos import definition, message_class
 from planner.ros.subscriptions import PolledGroup, PolledSubscription, ReceivedMessage
 from planner.world import topics
@@ -71,7 +71,6 @@ LAST_SPACE_S = 3.0
 # After a stop: publishers that stop at the same time are done once nothing arrived for this long; a
 # world that never rests is cut off after MAX_LAST_DRAIN_S.
 QUIET_S, MAX_LAST_DRAIN_S = 0.3, 3.0
-IMAGE_CHOICES = ("compressed", "raw", "none")
 # Internal topics of services and actions; rosbag2 leaves them out too.
 _HIDDEN = re.compile(r".*/_.*")
 
@@ -127,16 +126,8 @@ class RecorderNode(Node):
         """
         super().__init__("recorder")
         folder = parameters.text(self, "folder", "", "folder of the bag; must not exist yet")
-        pattern = parameters.text(
-            self, "exclude", topics.UNRECORDED, "regular expression of topics to skip"
-        )
-        self._images = parameters.text(
-            self,
-            "images",
-            "compressed",
-            "pictures as JPEG or PNG, depth as PNG in millimetres, as published, or not at all",
-            choices=[*IMAGE_CHOICES],
-        )
+        pattern = declare(self, EXCLUDE)
+        self._images = declare(self, IMAGES)
         image_hz = parameters.number(
             self,
             "image_hz",

@@ -15,10 +15,10 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from planner.recorder.topic_counts import Gap
 from planner.replay.mcap_file import McapFile
 from planner.replay.storage import (
     GAP,
-    Gap,
     SequenceGaps,
     Storage,
     StoredChannel,

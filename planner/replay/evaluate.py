@@ -15,14 +15,13 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planner.evaluation.progress import CriteriaProgress, Mode, criteria_word, variant_text
+from planner.evaluation.progress import MODES, CriteriaProgress, Mode, criteria_word, variant_text
 from planner.replay.judging import Judged, Unjudged, judge, recordings
 from planner.replay.runs import Request, StateGap
 from planner.replay.storage import moment, printable
 from planner.world.errors import PlannerError
 from planner.world.process_resources import keep_freed_memory
 
-_MODES = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED, "partnr_v0": Mode.PUBLISHED}
 _HEAD = ("episode", "verdict", "complete", "sim_steps", "mode", "variant", "live", "recording")
 
 
@@ -37,9 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--mode",
-        choices=list(_MODES),
+        choices=list(MODES),
         default="strict",
-        help="as the paper defines it, or compat (partnr_v0): as the published code computes it",
+        help="as the paper defines it, or compat "
+        f"({Mode.PUBLISHED}): as the published code computes it",
     )
     parser.add_argument("--episode", default="", help="name or file; default: from the states")
     parser.add_argument(
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Evaluate all recordings and print the verdicts."""
     keep_freed_memory()
     traced = bool(args.metrics or args.traces)
-    request = Request(_MODES[args.mode], args.episode, args.partial, traced)
+    request = Request(MODES[args.mode], args.episode, args.partial, traced)
     judged: list[Judged] = []
     unjudged: list[Unjudged] = []
     errors: list[str] = []

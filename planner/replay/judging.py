@@ -10,6 +10,7 @@ from planner.evaluation.perceived import PerceivedWorld, task_steps
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
+from planner.recorder.topic_counts import Gap
 from planner.replay.bag import SUFFIXES, Bag, files_of
 from planner.replay.live import (
     InstructionOutcome,
@@ -24,7 +25,7 @@ from planner.replay.live import (
 )
 from planner.replay.runs import Request, Run, StateGap, StateSample, house_of, runs, task_of
 from planner.replay.states import STATES, read_changes, recorded_states
-from planner.replay.storage import Gap, SequenceGaps, fields_of
+from planner.replay.storage import SequenceGaps, fields_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import open_regular

@@ -15,10 +15,11 @@ from planner.evaluation.language import evaluation_of
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
+from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, WorldInfo
 from planner.replay.live import LiveVerdict, RecordedGoal
 from planner.replay.states import STATES, recorded_states
-from planner.replay.storage import Gap, StoredChannel, StoredMessage, merged
+from planner.replay.storage import StoredChannel, StoredMessage, merged
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House

@@ -11,8 +11,9 @@ from typing import Annotated, Any, BinaryIO, Literal, NamedTuple, TypeAlias
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
+from planner.recorder.topic_counts import Gap
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.storage import Gap, SequenceGaps, UnreadableError, fields_of, message_reader
+from planner.replay.storage import SequenceGaps, UnreadableError, fields_of, message_reader
 from planner.world.errors import FileError, from_validation
 from planner.world.files import read_lines
 from planner.world.state import EntityState, UpdateDecoder, WorldState

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import Stores, get_types_from_idl, get_types_from_msg, get_typestore
 
+from planner.recorder.topic_counts import Gap
 from planner.world.errors import FileError
 
 # Nanoseconds are signed 64-bit numbers in ROS and in every array of times: the year 2262. A message
@@ -276,24 +277,6 @@ def fields_of(bag: Path, topic: str) -> Iterator[None]:
 # `from_ns`, `to_ns`, `missing` and perhaps `cause`.
 GAP = "planner.gap"
 _MAX_NS = (1 << 63) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Missing messages of a topic.
-
-    Attributes:
-        from_ns: receipt of the last message before it, or start of the loss; 0 = none.
-        to_ns: receipt of the first message after it, or when the loss was noticed.
-        missing: how many; 0 = unknown.
-        cause: why, as the recorder says; "" = they never arrived.
-    """
-
-    topic: str
-    from_ns: int
-    to_ns: int
-    missing: int
-    cause: str = ""
 
 
 class SequenceGaps:

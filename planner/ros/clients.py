@@ -7,7 +7,8 @@ import hmac
 import os
 import time
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, runtime_checkable
 
 import rclpy
@@ -21,14 +22,16 @@ from rclpy.node import Node
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from rclpy.service_introspection import ServiceIntrospectionState
+from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from service_msgs.msg import ServiceEventInfo
 from std_msgs.msg import Empty
 
-from planner.network import TOKEN, token_of
+from planner.network import TOKEN, confine, token_of
 from planner.ros import qos
 from planner.ros.guard import GuardedExecutor
 from planner.ros.subscriptions import PolledGroup, PolledSubscription
+from planner.security.policy import OPERATOR, join_as
 from planner.world.errors import PlannerError
 from planner.world.topics import NAMESPACE_REMAPPINGS
 
@@ -383,3 +386,37 @@ def client_node(name: str, namespace: str) -> Node:
     node = rclpy.create_node(name, namespace=namespace, cli_args=["--ros-args", *words])
     prove(node)
     return node
+
+
+def start_as_operator(namespace: str) -> None:
+    """Starts ROS in a process that commands a stack.
+
+    Signals stay Python's: what follows Ctrl-C, such as a cancel or a goodbye, needs a running ROS.
+
+    Raises:
+        PlannerError: if keys do not allow the namespace.
+    """
+    confine(os.environ)
+    join_as(os.environ, OPERATOR, namespace)
+    rclpy.init(signal_handler_options=SignalHandlerOptions.NO)
+
+
+@contextmanager
+def operator_node(name: str, namespace: str) -> Iterator[tuple[Node, GuardedExecutor]]:
+    """The node of a command of that name, with its executor, for as long as the block lasts.
+
+    Raises:
+        PlannerError: as `start_as_operator` and `client_node` do.
+    """
+    start_as_operator(namespace)
+    try:
+        node = client_node(f"{name}_{os.getpid()}", namespace)
+        executor = GuardedExecutor()
+        executor.add_node(node)
+        try:
+            yield node, executor
+        finally:
+            executor.shutdown()
+            node.destroy_node()
+    finally:
+        rclpy.try_shutdown()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from enum import StrEnum
 from typing import Any
 
 from rcl_interfaces.msg import FloatingPointRange, IntegerRange, ParameterDescriptor
@@ -163,60 +162,40 @@ def _check_bounds(
 
 
 def declare_options(node: Node, options: Sequence[Option]) -> dict[str, OptionValue]:
-    """Declares a parameter for each option and returns their values.
+    """Declares a parameter for each option and returns their values; see `declare`."""
+    return {option.name: declare(node, option) for option in options}
+
+
+def declare(node: Node, option: Option) -> Any:
+    """Declares the parameter of an option and returns its value, of the default's type.
 
     Raises:
         ParameterError: for a value of the wrong type, or one that is not allowed.
     """
-    return {option.name: _declare(node, option) for option in options}
-
-
-def declare_number(node: Node, option: Option) -> float:
-    """Declares the parameter of an option that is a number, and returns its value.
-
-    Raises:
-        ParameterError: as `declare_options`.
-    """
-    bounds = {"min_value": option.min_value, "max_value": option.max_value}
-    return number(node, option.name, float(option.default), option.help, **bounds)
-
-
-def _declare(node: Node, option: Option) -> OptionValue:
     name, default, meaning = option.name, option.default, option.help
     if isinstance(default, bool):
         return flag(node, name, default, meaning)
     if isinstance(default, str):
         return text(node, name, default, meaning, choices=option.choices)
     if isinstance(default, float):
-        return declare_number(node, option)
+        bounds = {"min_value": option.min_value, "max_value": option.max_value}
+        return number(node, name, default, meaning, **bounds)
     low, high = (None if b is None else int(b) for b in (option.min_value, option.max_value))
     return whole(node, name, default, meaning, min_value=low, max_value=high)
 
 
 # The parameter `map`, which several nodes have.
-
-
-class MapSource(StrEnum):
-    """Where the map of the floor comes from."""
-
-    GIVEN = "given"
-    BUILT = "built"
+MAP = Option(
+    "map",
+    "given",
+    "given = the floor of the layout; built = the robots explore it by depth images",
+    choices=("given", "built"),
+)
 
 
 def builds_map(node: Any) -> bool:
-    """Declares the parameter `map` and says whether the robots build their map themselves.
-
-    Raises:
-        PlannerError: for another value.
-    """
-    value = text(
-        node,
-        "map",
-        MapSource.GIVEN.value,
-        "given = the floor of the layout; built = the robots explore it by depth images",
-        choices=[*MapSource],
-    )
-    return value == MapSource.BUILT
+    """Declares the parameter `map` and says whether the robots build their map themselves."""
+    return bool(declare(node, MAP) == "built")
 
 
 # Collects the parameters of all nodes in a namespace, once per node.

@@ -505,3 +505,14 @@ class Attempt:
     def base_pose(self) -> Pose | None:
         """The agent's position and heading."""
         return self.scene.port.base()
+
+    def known_pose(self) -> Pose:
+        """The agent's position and heading.
+
+        Raises:
+            RefusalError: if they are unknown.
+        """
+        pose = self.base_pose()
+        if pose is None:
+            raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
+        return pose

@@ -9,7 +9,7 @@ from planner.evaluation.task import NEXT_TO_M
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.ground import Spot, spots, spots_beside
 from planner.skills.moving import go_to, move_joints, openness_of, piece_around, reach_into
-from planner.skills.preconditions import Arguments, Target
+from planner.skills.preconditions import Arguments, Target, required
 from planner.skills.results import Effect, failure, no_placement, not_grounded
 from planner.world.geometry import Vec3, rounded_m
 from planner.world.house import Furniture
@@ -37,7 +37,7 @@ _SPOT_TROUBLE = frozenset(
 
 def pick(attempt: Attempt, arguments: Arguments) -> Routine:
     """Picks an object within reach from its remembered position."""
-    return (yield from _pick(attempt, _target(arguments.target), free=False))
+    return (yield from _pick(attempt, required(arguments.target), free=False))
 
 
 def place(attempt: Attempt, arguments: Arguments) -> Routine:
@@ -51,7 +51,7 @@ def rearrange(attempt: Attempt, arguments: Arguments) -> Routine:
     Each successful step is reported as a call of its own, so that a memory knows what changed even
     if a later step fails.
     """
-    thing, target = _target(arguments.thing), _target(arguments.target)
+    thing, target = required(arguments.thing), required(arguments.target)
     attempt.evidence.update(object=thing.name, furniture=target.name)
     if thing.name not in attempt.held:
         opened = yield from _open_beforehand(attempt, arguments)
@@ -164,7 +164,7 @@ def _fetch(attempt: Attempt, thing: Target) -> Routine:
 
 
 def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
-    thing, target = _target(arguments.thing), _target(arguments.target)
+    thing, target = required(arguments.thing), required(arguments.target)
     relation = arguments.relation or Relation.ON
     attempt.evidence.update(object=thing.name, furniture=target.name, relation=str(relation))
     found = _spots(attempt, target, relation, arguments.reference)[:_MAX_SPOTS]
@@ -196,7 +196,7 @@ def _place(attempt: Attempt, arguments: Arguments, *, free: bool) -> Routine:
 
 
 def _place_at(attempt: Attempt, arguments: Arguments, spot: Spot, *, free: bool) -> Motion:
-    thing, target = _target(arguments.thing), _target(arguments.target)
+    thing, target = required(arguments.thing), required(arguments.target)
     options, reference = attempt.scene.options, arguments.reference
     beside = reference if reference is not None and reference.is_thing else None
     # Things at the points of a call are grounded as EPM does; furniture needs no tolerance.
@@ -273,7 +273,7 @@ def _floor_spots(
 def _placed(
     attempt: Attempt, arguments: Arguments, spot: Spot, result: PrimitiveResult, hand: Hand | None
 ) -> SkillResult:
-    thing, target = _target(arguments.thing), _target(arguments.target)
+    thing, target = required(arguments.thing), required(arguments.target)
     position_m = result.position_m or rounded_m(spot.point_m)
     parent = target.piece.name if target.piece is not None else target.name
     now_s = attempt.scene.port.now_s()
@@ -335,7 +335,7 @@ def _open_beforehand(
     attempt: Attempt, arguments: Arguments
 ) -> Generator[tuple[str, float], None, PrimitiveResult | None]:
     """Opens what the thing goes into while a hand is free for it; None if there is no need."""
-    target = _target(arguments.target)
+    target = required(arguments.target)
     piece, relation = target.piece, arguments.relation
     if target.is_thing and target.node is not None:
         piece = piece_around(attempt, target)
@@ -364,9 +364,3 @@ def _open_part(attempt: Attempt, piece: Furniture | None) -> Motion:
 def _report_part(attempt: Attempt, call: SkillCall, result: SkillResult) -> None:
     evidence = {**result.evidence, "agent": attempt.scene.agent}
     attempt.scene.report(call, replace(result, evidence=evidence, part_of=str(attempt.call)))
-
-
-def _target(target: Target | None) -> Target:
-    if target is None:
-        raise ValueError("internal error: no target after the preconditions")
-    return target

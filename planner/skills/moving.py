@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from planner.skills.attempt import Attempt, Motion, Routine
 from planner.skills.ground import CLOSE_M, Stand, opened_center, to_map
-from planner.skills.preconditions import Arguments, Target
+from planner.skills.preconditions import Arguments, Target, required
 from planner.skills.results import failure
 from planner.world.agents import CameraMount
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
@@ -157,9 +157,7 @@ def close_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
 
 
 def _move(attempt: Attempt, arguments: Arguments, name: str) -> Routine:
-    target = arguments.target
-    if target is None:
-        raise ValueError("internal error: no target after the preconditions")
+    target = required(arguments.target)
     attempt.evidence["furniture"] = target.name
     if target.piece is None or not target.piece.joints:
         if attempt.scene.options.lenient_open:
@@ -248,7 +246,7 @@ _NOWHERE = PrimitiveResult(PrimitiveCode.UNREACHABLE, "no free floor in front of
 
 def navigate(attempt: Attempt, arguments: Arguments) -> Routine:
     """Walks next to furniture or an object, or into a room."""
-    target = _required(arguments.target)
+    target = required(arguments.target)
     attempt.evidence["target"] = target.name
     result = yield from go_to(attempt, target)
     if not result.succeeded:
@@ -316,7 +314,7 @@ def piece_around(attempt: Attempt, target: Target) -> Furniture | None:
 
 def explore_furniture(attempt: Attempt, arguments: Arguments) -> Routine:
     """Walks to one piece of furniture, faces it and looks; opens nothing (EPM-3)."""
-    target = _required(arguments.target)
+    target = required(arguments.target)
     attempt.evidence["furniture"] = target.name
     if target.piece is None:
         result = yield from go_to(attempt, target)
@@ -339,7 +337,7 @@ def look_round(attempt: Attempt, _arguments: Arguments) -> Routine:
 
 def explore(attempt: Attempt, arguments: Arguments) -> Routine:
     """Looks around in a room, then at its furniture piece by piece, the nearest next."""
-    target = _required(arguments.target)
+    target = required(arguments.target)
     attempt.evidence["room"] = target.name
     room = target.room or target.name
     pieces = [
@@ -426,9 +424,3 @@ def look(attempt: Attempt, views: tuple[View, ...], phase: str) -> Motion:
     if attempt.base is not None:
         primitive = replace(primitive, target_m=attempt.base)
     return (yield from attempt.do(primitive, phase))
-
-
-def _required(target: Target | None) -> Target:
-    if target is None:
-        raise ValueError("internal error: no target after the preconditions")
-    return target

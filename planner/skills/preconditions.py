@@ -203,6 +203,13 @@ NEXT_TO = "next_to"
 _RELATIONS = {"on": Relation.ON, "within": Relation.WITHIN}
 
 
+def required(target: Target | None) -> Target:
+    """What the preconditions made sure of."""
+    if target is None:
+        raise ValueError("internal error: no target after the preconditions")
+    return target
+
+
 @dataclass(frozen=True, slots=True)
 class Arguments:
     """A call's interpreted arguments; absent ones are None.

@@ -28,7 +28,7 @@ from planner.skills.results import Action, RefusalError, failure
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import PlannerError
 from planner.world.floor_map import UNKNOWN, FloorMap
-from planner.world.geometry import Pose, Vec3, wrap_angle_rad
+from planner.world.geometry import Vec3, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName, PrimitiveResult
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import Affordance, EntityKind, Relation
@@ -265,7 +265,7 @@ def explore_house(attempt: Attempt, _arguments: Arguments) -> Routine:
     visits = 0
     while result.code not in _ENDING:
         floor = yield from _map_now(attempt, survey)
-        left = survey.search.of(floor, _base(attempt).position_m)
+        left = survey.search.of(floor, attempt.known_pose().position_m)
         attempt.evidence |= {
             "explored_m2": f"{floor.explored_m2:.1f}",
             "unexplored_cells": str(left.cells),
@@ -297,9 +297,9 @@ def _visit(attempt: Attempt, survey: _Survey, frontier: Frontier) -> Motion:
             break
         if result.code in _ENDING:
             return result
-    x, y, _ = _base(attempt).position_m
+    x, y, _ = attempt.known_pose().position_m
     towards_rad = math.atan2(frontier.middle_m[1] - y, frontier.middle_m[0] - x)
-    pan_rad = wrap_angle_rad(towards_rad - _base(attempt).yaw_rad)
+    pan_rad = wrap_angle_rad(towards_rad - attempt.known_pose().yaw_rad)
     views = tuple((wrap_angle_rad(pan_rad + pan), tilt) for pan, tilt in _FRONTIER_VIEWS_RAD)
     near = ((pan_rad, 0.5), (pan_rad, 1.05))
     return (yield from look(attempt, near + views, "looking at unexplored floor"))
@@ -309,7 +309,7 @@ def _leg(
     attempt: Attempt, survey: _Survey, floor: FloorMap, frontier: Frontier
 ) -> Generator[tuple[str, float], None, PrimitiveResult | None]:
     """One straight leg towards a frontier; None if none comes nearer."""
-    base = _base(attempt)
+    base = attempt.known_pose()
     x, y, _ = base.position_m
     start = Stance(x, y, base.yaw_rad)
     walkable = floor.walkable(survey.search.radius_m)
@@ -325,7 +325,7 @@ def _leg(
     )
     survey.legs += 1
     result = yield from attempt.do(primitive, "exploring")
-    arrived = _base(attempt).position_m
+    arrived = attempt.known_pose().position_m
     if result.code in _ENDING:
         return result
     if math.dist(arrived[:2], (end.x_m, end.y_m)) > _OFF_M:
@@ -355,10 +355,3 @@ def _map_now(attempt: Attempt, survey: _Survey) -> _Reading:
             sentence = "The map was not updated: no depth images reach the memory."
             raise RefusalError(SkillCode.BACKEND_FAULT, sentence)
         yield "waiting for the map", attempt.share(1.0)
-
-
-def _base(attempt: Attempt) -> Pose:
-    pose = attempt.base_pose()
-    if pose is None:
-        raise RefusalError(SkillCode.BACKEND_FAULT, "The agent's own position is unknown.")
-    return pose

@@ -20,12 +20,17 @@ from planner.ros import parameters, qos
 from planner.ros.guard import guard_of
 from planner.ros.lifecycle import run_node
 from planner.ros.loop_thread import ExecutorQueue
+from planner.ros.parameters import declare
 from planner.ros.skill_client import InstructClient
 from planner.ros.subscriptions import listen
 from planner.voice.engines import SoundCard
 from planner.voice.hearing import Confirmation, Heard, Listen, StopSpotter, Utterances
 from planner.voice.part import (
+    CONFIRM,
+    EAR,
     EARS,
+    LISTEN,
+    MOUTH,
     MOUTHS,
     RATE_HZ,
     SAMPLE_BYTES,
@@ -84,17 +89,9 @@ class EarNode(Node):
             PlannerError: if a parameter cannot be used, or something is missing.
         """
         super().__init__("ear")
-        part, request = _chosen(self, EARS, "ear", "pocketsphinx")
-        heeds = parameters.text(self, "listen", Listen.PUSH, "push = while the button is held")
-        confirm = parameters.text(
-            self, "confirm", "auto", "whether tasks wait for a yes: auto, always or never"
-        )
+        part, request = _chosen(self, EARS, "ear", EAR)
+        heeds, confirm = declare(self, LISTEN), declare(self, CONFIRM)
         device = parameters.text(self, "device", "", "microphone, or default; empty = a topic")
-        if heeds not in [*Listen] or confirm not in ("auto", "always", "never"):
-            raise PlannerError(
-                "ear: listen is push or always, confirm is auto, always or never; "
-                f"got {heeds}, {confirm}"
-            )
         self._recogniser = make() if make is not None else part.make(request)
         confirms = part.confirms if confirm == "auto" else confirm == "always"
         self._utterances = Utterances(StopSpotter(), Listen(heeds))
@@ -217,7 +214,7 @@ class MouthNode(Node):
             PlannerError: if a parameter cannot be used, or something is missing.
         """
         super().__init__("mouth")
-        part, request = _chosen(self, MOUTHS, "mouth", "espeak")
+        part, request = _chosen(self, MOUTHS, "mouth", MOUTH)
         device = parameters.text(self, "device", "", "loudspeaker, or default; empty = a topic")
         self._speaker = make() if make is not None else part.make(request)
         self._card = SoundCard(device) if device else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from planner.parts.catalog import Catalog
-from planner.parts.option import Option, OptionError, OptionValue
+from planner.parts.option import Option, Options, OptionValue
 from planner.world.errors import PlannerError
 
 INTERFACE = 1
@@ -41,8 +41,25 @@ class Speaker(Protocol):
         """
 
 
+# What hears and speaks where nothing else is said.
+EAR, MOUTH = "pocketsphinx", "espeak"
+# Settings of the ear and, with `voice_` before their names, of the bring-up.
+LISTEN = Option(
+    "listen",
+    "push",
+    "push = the ear takes words while the button is held; always = whenever somebody speaks",
+    choices=("push", "always"),
+)
+CONFIRM = Option(
+    "confirm",
+    "auto",
+    "whether a task that was heard waits for a yes; auto = if the ear mishears often",
+    choices=("auto", "always", "never"),
+)
+
+
 @dataclass(frozen=True, slots=True)
-class VoiceRequest:
+class VoiceRequest(Options):
     """The arguments for making one.
 
     Attributes:
@@ -52,28 +69,6 @@ class VoiceRequest:
 
     url: str = ""
     options: Mapping[str, OptionValue] = field(default_factory=dict)
-
-    def text(self, option: str) -> str:
-        """The value of a text option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if not isinstance(value, str):
-            raise OptionError(option, "there is no text option of this name")
-        return value
-
-    def whole(self, option: str) -> int:
-        """The value of a whole-number option.
-
-        Raises:
-            OptionError: if the part declares no such option.
-        """
-        value = self.options.get(option)
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise OptionError(option, "there is no whole-number option of this name")
-        return value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,7 +175,8 @@ def faces(viewer: EntityState, point_m: Vec3) -> bool:
 def view_of(viewer: EntityState) -> Callable[[Vec3], bool]:
     """`faces` of one agent, for many points."""
     x, y, _ = viewer.pose.position_m
-    yaw_rad, half_rad = viewer.pose.yaw_rad, _angle_rad(viewer.class_name) / 2
+    yaw_rad = viewer.pose.yaw_rad
+    half_rad = hand_angle_rad(viewer.class_name, _DEFAULT_ANGLE_RAD) / 2
 
     def in_view(point_m: Vec3) -> bool:
         dx, dy = point_m[0] - x, point_m[1] - y
@@ -204,8 +205,9 @@ def _middle(entity: EntityState) -> Vec3:
     return (x, y, z + entity.size_m[2] / 2)
 
 
-def _angle_rad(kind: str) -> float:
+def hand_angle_rad(kind: str, usual_rad: float) -> float:
+    """The opening angle of a kind's hand camera; `usual_rad` where it has none."""
     body = body_of(kind)
     if body is None or "hand" not in body.cameras:
-        return _DEFAULT_ANGLE_RAD
+        return usual_rad
     return body.cameras["hand"].horizontal_fov_rad

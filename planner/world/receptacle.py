@@ -85,9 +85,15 @@ def part_by_word(word: str, relation: Relation) -> str | None:
     return None if name is None else part_of(catalogue.objects[name], relation)
 
 
+def usual_part(word: str) -> Relation | None:
+    """How things are put to objects of a class: in their hollow, else on top; None = in no way."""
+    ways = (Relation.WITHIN, Relation.ON)
+    return next((way for way in ways if part_by_word(word, way) is not None), None)
+
+
 def holds_things(word: str) -> bool:
     """Whether things can be put into or onto objects of a class, by the shipped catalogue."""
-    return any(part_by_word(word, relation) for relation in (Relation.ON, Relation.WITHIN))
+    return usual_part(word) is not None
 
 
 def containment_cycle(things: Sequence[ObjectPlacement]) -> tuple[str, str] | None:

@@ -16,6 +16,7 @@ from planner.ros import conversions, parameters, qos
 from planner.ros.conversions import header, point_m, pose_message
 from planner.ros.guard import SafePublisher
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher, LockstepSubscriber
+from planner.ros.parameters import declare
 from planner.ros.sightings import StateMessages
 from planner.ros.subscriptions import bounds_of
 from planner.world import topics
@@ -24,6 +25,7 @@ from planner.world.geometry import Pose, Vec3
 from planner.world.memory_wire import stamp_seconds
 from planner.world.state import StateUpdate, UpdateEncoder
 from sim_bridge.agent.node import Sensing
+from sim_bridge.backend import CAMERA_HZ, CAMERAS
 from sim_bridge.opening import Opened
 from sim_bridge.pacing import MIN_NICE, IdleTime, Lockstep, Pace, Periodic, TimeMode
 from sim_bridge.runtime import Runtime
@@ -313,11 +315,9 @@ def declare_sensing(node: Node) -> Sensing:
     Raises:
         PlannerError: for an invalid parameter.
     """
-    text = parameters.text(node, "cameras", "hand,body", "cameras to publish, separated by commas")
+    text = declare(node, CAMERAS)
     cameras = tuple(name.strip() for name in text.split(",") if name.strip())
-    camera_hz = parameters.number(
-        node, "camera_hz", 10.0, "exposures per simulated second", min_value=0.1, max_value=30.0
-    )
+    camera_hz = declare(node, CAMERA_HZ)
     still_hz = parameters.number(
         node,
         "still_camera_hz",

@@ -6,10 +6,15 @@ import os
 import subprocess
 import sys
 
+import pytest
+import rclpy
 from bridge_harness import Client, bridge
 from planner_msgs.action import ExecutePrimitive
 
 from planner.environment import ros_environment
+from planner.network import PROFILES, RANGE, SETTING, TOKEN
+from planner.ros.clients import operator_node
+from planner.world.errors import PlannerError
 from planner.world.primitive import PrimitiveCode
 
 AGENT = "agent_0"
@@ -38,3 +43,13 @@ def test_claim_power_on_and_stand_let_a_robot_move(client: Client) -> None:
     finally:
         robot.terminate()
         robot.wait(30)
+
+
+def test_a_command_that_may_not_join_leaves_no_ros_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(TOKEN, raising=False)
+    # Open in name only: nothing beyond this machine is searched.
+    for name, value in ((SETTING, "open"), (PROFILES, ""), (RANGE, "LOCALHOST")):
+        monkeypatch.setenv(name, value)
+    with pytest.raises(PlannerError, match=TOKEN), operator_node("test", "/"):
+        pass
+    assert not rclpy.ok()

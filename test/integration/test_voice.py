@@ -170,7 +170,7 @@ def test_the_mouth_says_what_robots_say_and_is_silent_for_who_talks(client: Clie
     [
         ("ear", {"ear": "server"}, "url: the ear server needs the address of a server"),
         ("ear", {"url": "http://127.0.0.1:9/v1"}, "url: the ear pocketsphinx asks no server"),
-        ("ear", {"listen": "never"}, "ear: listen is push or always"),
+        ("ear", {"listen": "never"}, "ear: parameter listen: 'never' is not one of push, always"),
         ("mouth", {"mouth_voice": "xx-nowhere"}, "espeak-ng has no voice 'xx-nowhere'"),
     ],
 )

@@ -35,25 +35,43 @@ AGENT = "agent_0"
 _POLL_S = 0.02
 
 
-class Operator:
-    """A node in its own thread."""
+class _InDomain:
+    """A node in its own thread, in a ROS domain that need not be this process's."""
 
-    def __init__(self, domain: int) -> None:
+    def __init__(self, name: str, domain: int) -> None:
         self._context = Context()
         confine(os.environ)
         rclpy.init(context=self._context, domain_id=domain)
-        self._node = rclpy.create_node("bad_day_operator", context=self._context)
-        self._clients: dict[str, Any] = {}
-        self._records: dict[int, Request] = {}
-        self._numbers = itertools.count()
+        self._node = rclpy.create_node(f"bad_day_{name}", context=self._context)
         self._executor = SingleThreadedExecutor(context=self._context)
+        self._thread = threading.Thread(target=self._spin, name=name, daemon=True)
+
+    def _start(self) -> None:
+        """Hears from now on, once what hears is there."""
         self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._spin, name="operator", daemon=True)
         self._thread.start()
 
     def _spin(self) -> None:
         with suppress(ExternalShutdownException):
             self._executor.spin()
+
+    def close(self) -> None:
+        """Leaves the graph."""
+        self._executor.shutdown(timeout_sec=1.0)
+        self._thread.join(2.0)
+        self._node.destroy_node()
+        rclpy.shutdown(context=self._context)
+
+
+class Operator(_InDomain):
+    """Calls services."""
+
+    def __init__(self, domain: int) -> None:
+        super().__init__("operator", domain)
+        self._clients: dict[str, Any] = {}
+        self._records: dict[int, Request] = {}
+        self._numbers = itertools.count()
+        self._start()
 
     def prepare(self, *names: str) -> None:
         """Creates service clients ahead of use, so that discovery is done by then."""
@@ -94,13 +112,6 @@ class Operator:
         """All calls so far."""
         return list(self._records.values())
 
-    def close(self) -> None:
-        """Leaves the graph."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(2.0)
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
-
 
 _STILL_M, _STILL_RAD = 1e-3, 1e-3
 _MAX_STEP_S = 0.2
@@ -108,15 +119,12 @@ _MAX_STEP_S = 0.2
 _EVERY = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE)
 
 
-class Watcher:
+class Watcher(_InDomain):
     """A node in its own thread; times are simulated, or read from `clock` on receipt."""
 
     def __init__(self, domain: int, clock: Callable[[], float] | None = None) -> None:
         self._clock = clock
-        self._context = Context()
-        confine(os.environ)
-        rclpy.init(context=self._context, domain_id=domain)
-        self._node = rclpy.create_node("bad_day_watcher", context=self._context)
+        super().__init__("watcher", domain)
         self._updates = UpdateDecoder()
         self._node.create_subscription(
             WorldMessage, "/world/state", self._on_state, qos.TRUTH_INPUT
@@ -129,14 +137,7 @@ class Watcher:
         self.heard = 0
         # By agent.
         self.moving: dict[str, list[Motion]] = {}
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._spin, name="watcher", daemon=True)
-        self._thread.start()
-
-    def _spin(self) -> None:
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
+        self._start()
 
     def _on_clock(self, message: Clock) -> None:
         self.clock_s = self._time.of(message.clock.sec + message.clock.nanosec * 1e-9)
@@ -170,25 +171,15 @@ class Watcher:
             step = Motion(begins_s, at_s, metres, True)
             self.moving.setdefault(agent, []).append(step)
 
-    def close(self) -> None:
-        """Leaves the graph."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(2.0)
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
-
-class RobotWatcher:
+class RobotWatcher(_InDomain):
     """Listens to a robot in a thread of its own, and kills its servers.
 
     Times are the robot's stamps: wall-clock time, as the emulated robot runs on this machine.
     """
 
     def __init__(self, domain: int, servers: Sequence[str]) -> None:
-        self._context = Context()
-        confine(os.environ)
-        rclpy.init(context=self._context, domain_id=domain)
-        self._node = rclpy.create_node("bad_day_watcher", context=self._context)
+        super().__init__("watcher", domain)
         self._node.create_subscription(Odometry, "/odom", self._on_odometry, _EVERY)
         self._node.create_subscription(JointState, "/joint_states", self._on_joints, _EVERY)
         self._servers: dict[str, Any] = {
@@ -200,10 +191,7 @@ class RobotWatcher:
         self.moving: list[Motion] = []
         # The longest time between two stamps of its odometry: no motion of the base is seen in it.
         self.longest_gap_s = 0.0
-        self._executor = SingleThreadedExecutor(context=self._context)
-        self._executor.add_node(self._node)
-        self._thread = threading.Thread(target=self._spin, name="watcher", daemon=True)
-        self._thread.start()
+        self._start()
 
     @property
     def hears(self) -> bool:
@@ -236,17 +224,6 @@ class RobotWatcher:
             return
         if any(abs(joints[name] - was) > _STILL_RAD for name, was in before[1].items()):
             self.moving.append(Motion(before[0], at_s, 0.0, False))
-
-    def _spin(self) -> None:
-        with suppress(ExternalShutdownException):
-            self._executor.spin()
-
-    def close(self) -> None:
-        """Leaves the graph."""
-        self._executor.shutdown(timeout_sec=1.0)
-        self._thread.join(2.0)
-        self._node.destroy_node()
-        rclpy.shutdown(context=self._context)
 
 
 def _seconds(stamp: Any) -> float:

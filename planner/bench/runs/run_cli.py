@@ -19,7 +19,7 @@ from planner.bench.runs.settings import (
     read_setting_flags,
 )
 from planner.bench.runs.table import summarise, summary_lines
-from planner.evaluation.progress import Mode
+from planner.evaluation.progress import MODES
 from planner.models.recorded import dialogue_path, read_dialogue
 from planner.planning.planner_model import Control, MemorySource
 from planner.planning.solved_tasks import TraceStore
@@ -83,8 +83,7 @@ def chats_in(run: Path, evaluated: Evaluated, collected: Collected) -> Iterator[
     for row in judged_rows(run, evaluated, collected):
         if row.planner != NUMBERED:
             raise PlannerError(
-                f"{run}: the dialogues of its planner {row.planner} are not EPM's; those of "
-                f"{NUMBERED} are"
+                f"{run}: its planner {row.planner} has other dialogues than {NUMBERED}"
             )
         if row.verdict is None or not row.verdict.success:
             collected.skip("not solved")
@@ -143,9 +142,6 @@ def add_runs(parser: argparse.ArgumentParser) -> None:
     )
 
 
-_MODES = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED}
-
-
 def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes") -> None:
     """Declares the arguments: what to run, then how; `count_flag` is how many episodes."""
     add_setting_flags(
@@ -153,21 +149,22 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
         "what is run, kept in the manifest",
         "; for scripted and recorded, a folder with a file for each episode",
     )
+    usual = RunSettings()
     what = parser.add_argument_group("how episodes are run and judged, kept in the manifest")
-    what.add_argument("--control", choices=[c.value for c in Control], default="decentralized")
+    what.add_argument("--control", choices=[c.value for c in Control], default=usual.control)
     what.add_argument(
         "--memory-source",
         choices=[source.value for source in MemorySource],
-        default="summary",
+        default=usual.memory_source,
         help="how a planner reads the memory",
     )
     what.add_argument(
         "--answered-by",
         choices=[*AnsweredBy],
-        default=AnsweredBy.NOBODY,
+        default=usual.answered_by,
         help="who answers questions; simulated: says what is not as the episode's goal wants it",
     )
-    what.add_argument("--mode", choices=list(_MODES), default="strict", help="evaluation rules")
+    what.add_argument("--mode", choices=list(MODES), default=usual.mode, help="evaluation rules")
     what.add_argument(
         count_flag, dest="episodes", type=int, default=0, metavar="K", help="0 = each once"
     )
@@ -185,11 +182,16 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
         metavar="CLASS",
         help="only episodes whose instruction names things of this class; repeatable",
     )
-    what.add_argument("--seed", type=int, default=0, help="added to each episode's")
-    what.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
+    what.add_argument("--seed", type=int, default=usual.seed, help="added to each episode's")
+    what.add_argument(
+        "--max-cycles", type=int, default=usual.most_cycles, help="0 = the planner's default"
+    )
     what.add_argument("--show-states", action="store_true", help="summaries include object states")
     what.add_argument(
-        "--model-wait", type=float, default=600.0, help="seconds to wait for its server"
+        "--model-wait",
+        type=float,
+        default=usual.model_wait_s,
+        help="seconds to wait for its server",
     )
     for part in ("prompt", "cached", "reply"):
         what.add_argument(f"--price-{part}", type=float, default=0.0, help="per million tokens")
@@ -257,7 +259,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             **read_setting_flags(args),
             control=Control(args.control),
             memory_source=MemorySource(args.memory_source),
-            mode=_MODES[args.mode],
+            mode=MODES[args.mode],
             answered_by=AnsweredBy(args.answered_by),
             seed=args.seed,
             most_cycles=args.max_cycles,

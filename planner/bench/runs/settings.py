@@ -14,10 +14,10 @@ from planner.app.embedded_run import usual_backend
 from planner.app.part_flags import absolute_file, absolute_sensors, add_part_flags
 from planner.command_line import (
     add_backend_flags,
-    add_deadline_flag,
     add_flags,
     add_model_flags,
     add_option_flags,
+    add_seconds_flag,
     add_sensors_flag,
     add_url_flag,
     read_flags,
@@ -25,7 +25,7 @@ from planner.command_line import (
 )
 from planner.evaluation.progress import Mode
 from planner.memory.part import UPDATERS, UpdaterPart
-from planner.models.chat import MODELS
+from planner.models.chat import DEADLINE_S, MODEL_DEADLINE, MODEL_WAIT, MODELS
 from planner.models.ledger import Prices
 from planner.models.model_choice import ModelChoice, absolute, model_forms, model_part
 from planner.parts.option import OptionValue, read_options
@@ -114,8 +114,8 @@ class RunSettings(FileModel):
     seed: int = 0
     most_cycles: Count = 0
     show_states: bool = False
-    model_deadline_s: Annotated[float, Field(gt=0)] = 60.0
-    model_wait_s: Annotated[float, Field(ge=0)] = 600.0
+    model_deadline_s: Annotated[float, Field(gt=0)] = DEADLINE_S
+    model_wait_s: Annotated[float, Field(ge=0)] = float(MODEL_WAIT.default)
     answered_by: AnsweredBy = AnsweredBy.NOBODY
     skill_options: Mapping[str, OptionValue] = Field(default_factory=dict)
     options: Mapping[str, OptionValue] = Field(default_factory=dict)
@@ -367,13 +367,13 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
         model_files: what the help says about the files of a model.
     """
     group = parser.add_argument_group(title)
-    names = PLANNERS.names()
+    names, usual = PLANNERS.names(), RunSettings()
     group.add_argument(
         "--planner",
         choices=names,
-        default="expert",
+        default=usual.planner,
         metavar="NAME",
-        help=f"one of {', '.join(names)} (default: expert)",
+        help=f"one of {', '.join(names)} (default: {usual.planner})",
     )
     add_backend_flags(
         group,
@@ -382,18 +382,18 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
     )
     add_sensors_flag(group)
     add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")
-    add_deadline_flag(group)
+    add_seconds_flag(group, MODEL_DEADLINE)
     group.add_argument(
-        "--agents", type=int, default=0, metavar="N", help="how many agents act; 0 = all"
+        "--agents", type=int, default=usual.agents, metavar="N", help="how many agents act; 0 = all"
     )
     memories = memory_names()
     group.add_argument(
         "--memory",
         choices=memories,
-        default=MemoryKind.RAYS.value,
+        default=usual.memory,
         metavar="NAME",
         help="what the memory learns from; full = planners get the ground truth; one of "
-        f"{', '.join(memories)} (default: {MemoryKind.RAYS})",
+        f"{', '.join(memories)} (default: {usual.memory})",
     )
     group.add_argument(
         "--memory-model",

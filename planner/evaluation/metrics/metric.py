@@ -11,10 +11,10 @@ from planner.evaluation import statistics
 from planner.evaluation.statistics import Estimate
 from planner.evaluation.task import Predicate, asked_open, asked_state
 from planner.evaluation.trace import CallLine, EpisodeTrace, TracedProposition
-from planner.parts.calls import acted_as, parse_call
+from planner.parts.calls import acted_call
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
-from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
+from planner.world.skill import SkillCall, SkillCode, SkillName
 from planner.world.states import default_state_skills
 from planner.world.vocabulary import AgentKind, floor_name
 
@@ -57,20 +57,9 @@ INTERACTIONS = EFFECTIVE | OPENINGS | RESCUES | {SkillName.PICK}
 SPATIAL = frozenset({Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED})
 
 
-def parsed(call: CallLine) -> SkillCall | None:
-    """The call, or None if its text is invalid (a planner's mistake, counted as a failed call).
-
-    What is done by a skill under other preconditions counts as the same: `PickupObject` as `Pick`.
-    """
-    try:
-        return acted_as(parse_call(call.call))
-    except CallError:
-        return None
-
-
 def done(trace: EpisodeTrace, names: frozenset[str]) -> list[tuple[CallLine, SkillCall]]:
     """The successful calls of some skills."""
-    found = ((line, parsed(line)) for line in trace.calls if line.succeeded)
+    found = ((line, acted_call(line.call)) for line in trace.calls if line.succeeded)
     return [(line, call) for line, call in found if call is not None and call.name in names]
 
 
@@ -80,7 +69,7 @@ def attempts(trace: EpisodeTrace) -> list[CallLine]:
         line
         for line in trace.calls
         if line.code != SkillCode.CANCELED
-        and ((call := parsed(line)) is None or call.name not in _IDLE)
+        and ((call := acted_call(line.call)) is None or call.name not in _IDLE)
     ]
 
 
@@ -307,9 +296,10 @@ def planning_cycles(trace: EpisodeTrace) -> Measure:
     return Measure(len(counted) / len(planners))
 
 
+_SOURCE = "PARTNR"
 METRICS = by_name(
-    Metric("success", "PARTNR", Kind.RATE, success),
-    Metric("percent_complete", "PARTNR", Kind.SHARE, percent_complete),
-    Metric("sim_steps", "PARTNR", Kind.MEAN, sim_steps),
-    Metric("planning_cycles", "PARTNR", Kind.MEAN, planning_cycles),
+    Metric("success", _SOURCE, Kind.RATE, success),
+    Metric("percent_complete", _SOURCE, Kind.SHARE, percent_complete),
+    Metric("sim_steps", _SOURCE, Kind.MEAN, sim_steps),
+    Metric("planning_cycles", _SOURCE, Kind.MEAN, planning_cycles),
 )

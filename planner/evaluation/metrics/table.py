@@ -12,17 +12,12 @@ from planner.evaluation.statistics import Comparison, Estimate
 from planner.evaluation.trace import EpisodeTrace
 from planner.world.errors import PlannerError
 
-_PAPERS = ("PARTNR", "EPM", "LLaMAR", "ET-Plan-Bench", "TEACh")
-
 
 def metrics() -> Mapping[str, MetricRecord]:
-    """All usable metrics by name, PARTNR's first."""
+    """All usable metrics by name, those of one paper together, beginning with the core's."""
     usable = ALL_METRICS.usable()
-    return dict(sorted(usable.items(), key=lambda item: _order(item[1])))
-
-
-def _order(metric: MetricRecord) -> int:
-    return _PAPERS.index(metric.paper) if metric.paper in _PAPERS else len(_PAPERS)
+    papers = list(dict.fromkeys(metric.paper for metric in usable.values()))
+    return dict(sorted(usable.items(), key=lambda item: papers.index(item[1].paper)))
 
 
 @dataclass(frozen=True, slots=True)

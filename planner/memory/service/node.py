@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,14 +19,12 @@ from planner.memory.query import ask
 from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
-from planner.network import confine
 from planner.ros import qos
-from planner.ros.clients import client_node
+from planner.ros.clients import client_node, start_as_operator
 from planner.ros.conversions import point_m, point_message
 from planner.ros.guard import GuardedExecutor, SafePublisher
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message, entity_message
 from planner.ros.subscriptions import bounds_of
-from planner.security.policy import OPERATOR, join_as
 from planner.world import topics
 from planner.world.belief import Entity, MemoryChange, OperationKind
 from planner.world.errors import PlannerError
@@ -297,9 +294,7 @@ class RemoteMemory:
         """Joins the graph of nodes; on the loopback alone, see `planner.network`."""
         self._own = not rclpy.ok()
         if self._own:
-            confine(os.environ)
-            join_as(os.environ, OPERATOR, namespace)
-            rclpy.init()
+            start_as_operator(namespace)
         self._node: Node = client_node("memory_client", namespace)
         self._executor = GuardedExecutor()
 

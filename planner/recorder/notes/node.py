@@ -14,9 +14,9 @@ from std_msgs.msg import String
 
 from planner.evaluation.perceived import verdict_steps
 from planner.recorder import bag_file
-from planner.recorder.bag_writer import BagWriter, DiskFullError, Limits
+from planner.recorder.bag_writer import LIMITS, BagWriter, DiskFullError, Limits
 from planner.recorder.topic_counts import Gap, TopicCounts, VerdictCheck
-from planner.ros import parameters
+from planner.ros.parameters import declare
 from planner.ros.subscriptions import reader
 from planner.world import topics
 
@@ -112,8 +112,6 @@ def _identity(verdict: Evaluation) -> tuple[str, str, int, int]:
 
 # Where and how a recorder begins its bag: its limits, its folder, a disk that is full at first.
 
-# A new file every ten minutes: the index of a file is in memory until it ends.
-MAX_BAG_MB, MAX_BAG_S, MAX_TOTAL_MB = 1000, 600, 20_000
 # Wall seconds between checks whether a full disk has space again.
 SPACE_POLL_S = 0.5
 CONTINUES = "recording continues when there is space"
@@ -125,15 +123,7 @@ def limits(node: Node) -> Limits:
     Raises:
         PlannerError: if one cannot be used.
     """
-
-    def read(name: str, default: int, description: str) -> int:
-        return parameters.whole(node, name, default, f"{description}; 0 = no limit", min_value=0)
-
-    file_mb = read("max_bag_mb", MAX_BAG_MB, "MB after which the bag goes on in its next file")
-    file_s = read("max_bag_s", MAX_BAG_S, "wall seconds after which it does so, too")
-    total_mb = read(
-        "max_total_mb", MAX_TOTAL_MB, "MB above which its oldest files but the first are deleted"
-    )
+    file_mb, file_s, total_mb = (declare(node, option) for option in LIMITS)
     return Limits(file_mb * 1_000_000, float(file_s), total_mb * 1_000_000)
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from planner.parts.calls import acted_as, parse_call
+from planner.parts.calls import acted_call, parse_call
 from planner.replay.report.document import (
     AgentWork,
     Call,
@@ -19,7 +19,7 @@ from planner.replay.report.document import (
 )
 from planner.replay.report.messages import Answer, Event, SkillEnd
 from planner.replay.report.tracks import WorldClock
-from planner.world.skill import CallError, SkillCall, SkillCode, SkillName
+from planner.world.skill import CallError, SkillCode, SkillName
 
 RESULTS = "/skills/results"
 DECISIONS = "/planner/trace"
@@ -220,7 +220,7 @@ def _handovers(calls: Sequence[Call]) -> list[Handover]:
     put: dict[str, tuple[str, float]] = {}
     found = []
     for call in calls:
-        parsed = _parsed(call)
+        parsed = acted_call(call.call)
         if parsed is None or not parsed.arguments or call.code != SkillCode.SUCCESS:
             continue
         thing = str(parsed.arguments[0])
@@ -231,10 +231,3 @@ def _handovers(calls: Sequence[Call]) -> list[Handover]:
         if parsed.name in (SkillName.PLACE, SkillName.REARRANGE):
             put[thing] = (call.agent, call.end_s)
     return found
-
-
-def _parsed(call: Call) -> SkillCall | None:
-    try:
-        return acted_as(parse_call(call.call))
-    except CallError:
-        return None

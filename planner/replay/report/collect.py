@@ -12,6 +12,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from planner.evaluation.trace import EpisodeTrace
+from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, impossible_text
 from planner.replay.report import calls, messages, pictures, verdicts
 from planner.replay.report import calls as skill_calls
@@ -42,7 +43,6 @@ from planner.replay.report.tracks import (
 )
 from planner.replay.runs import task_of
 from planner.replay.states import STATES, StateReader
-from planner.replay.storage import Gap
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_json, parse_yaml

@@ -11,11 +11,11 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from planner.recorder.topic_counts import Gap as MissedGap
 from planner.replay.bag import Bag
 from planner.replay.report.document import Fault, Gap, Level, Topic
 from planner.replay.report.messages import MALFORMED, Event, LogLine, Status, read_event
 from planner.replay.report.tracks import WorldClock
-from planner.replay.storage import Gap as MissedGap
 from planner.replay.storage import SequenceGaps, merged, message_reader, short
 
 T = TypeVar("T")

@@ -13,21 +13,28 @@ from typing import Self, TypeAlias, TypeVar
 
 from pydantic import JsonValue
 
-from planner.command_line import MODEL_DEADLINE
-from planner.evaluation.progress import Mode
-from planner.memory.memory import UPDATE_PERIOD_S
-from planner.memory.operations import CoordinateFrame
-from planner.memory.part import UPDATERS, UpdaterModel
-from planner.memory.sightings import VISIBILITIES
+from planner.evaluation.progress import MODES, Mode
+from planner.memory.memory import UPDATE_PERIOD
+from planner.memory.part import MODEL_OPTIONS, UPDATERS, UpdaterModel
+from planner.memory.sightings import VISIBILITY
+from planner.models.chat import MODEL_DEADLINE
 from planner.models.model_choice import ModelChoice
-from planner.parts.option import Option, OptionValue
+from planner.parts.option import Option, OptionError, OptionValue, read_options
 from planner.planning.part import PLANNERS, PlannerChoice
-from planner.planning.planner_model import Axes, Control, DialogueOptions, MemorySource
+from planner.planning.planner_model import (
+    CONTROL,
+    MEMORY_SOURCE,
+    SHOW_STATES,
+    Axes,
+    Control,
+    DialogueOptions,
+    MemorySource,
+)
 from planner.world.errors import FileError, PlannerError
 
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
 NO_UPDATER = "none"
-_SCORING = {"strict": Mode.STRICT, "compat": Mode.PUBLISHED, "partnr_v0": Mode.PUBLISHED}
+_OF_PLANNERS = (CONTROL, MEMORY_SOURCE, MODEL_DEADLINE, SHOW_STATES)
 _T = TypeVar("_T")
 
 
@@ -116,41 +123,32 @@ class _Words:
     def _memory(self) -> MemoryRequest:
         updater = self._choice(MEMORY, (NO_UPDATER, *UPDATERS.names()), "")
         declared = () if updater == NO_UPDATER else UPDATERS.get(updater).options
-        frames = [frame.value for frame in CoordinateFrame]
+        ours = read_options((UPDATE_PERIOD, VISIBILITY), self._options((UPDATE_PERIOD, VISIBILITY)))
         return MemoryRequest(
             updater,
-            UpdaterModel(
-                model=self._text("model"),
-                url=self._text("model_url"),
-                second=self._text("model_second"),
-                coordinates=CoordinateFrame(
-                    self._choice("model_coordinates", frames, CoordinateFrame.PIXEL_384.value)
-                ),
-                device=self._text("model_device", "cpu"),
-                timeout_s=self._number("model_timeout", 30.0, 0.1, 600.0),
-            ),
-            self._choice("visibility", list(VISIBILITIES), "gt"),
-            self._number("update_period", UPDATE_PERIOD_S, 0.01, 60.0),
+            UpdaterModel.of(self._options(MODEL_OPTIONS)),
+            str(ours[VISIBILITY.name]),
+            float(ours[UPDATE_PERIOD.name]),
             self._options(declared),
         )
 
     def _planner(self) -> PlannerRequest:
         name = self._choice(PLANNER, PLANNERS.names(), "")
         options = self._options(PLANNERS.get(name).options)
-        control = self._choice("control", [c.value for c in Control], Control.DECENTRALIZED.value)
-        source = self._choice(
-            "memory_source", [s.value for s in MemorySource], MemorySource.SUMMARY.value
-        )
         seed = self._text("seed")
         if seed and not (seed.isascii() and seed.isdigit()):
             raise PlannerError(f"--through seed:={seed}: expected a whole number of 0 or greater")
+        ours = read_options(_OF_PLANNERS, self._options(_OF_PLANNERS))
         return PlannerRequest(
             PlannerChoice(
                 name,
-                Axes(control=Control(control), memory_source=MemorySource(source)),
+                Axes(
+                    control=Control(str(ours[CONTROL.name])),
+                    memory_source=MemorySource(str(ours[MEMORY_SOURCE.name])),
+                ),
                 DialogueOptions(
-                    deadline_s=self._setting(MODEL_DEADLINE),
-                    show_states=self._choice("show_states", ("true", "false"), "false") == "true",
+                    deadline_s=float(ours[MODEL_DEADLINE.name]),
+                    show_states=bool(ours[SHOW_STATES.name]),
                 ),
                 options,
             ),
@@ -170,15 +168,16 @@ class _Words:
         value = self._words.pop(EVALUATOR)
         if value:
             raise PlannerError(f"--through {EVALUATOR}:={value}: takes no value")
-        mode = self._choice("scoring", ("", *_SCORING), "")
-        return EvaluatorRequest(_SCORING[mode] if mode else None)
+        mode = self._choice("scoring", ("", *MODES), "")
+        return EvaluatorRequest(MODES[mode] if mode else None)
 
     def _options(self, options: Sequence[Option]) -> dict[str, OptionValue]:
-        return {
-            option.name: option.read(self._words.pop(option.name))
-            for option in options
-            if option.name in self._words
-        }
+        """Those of the options that are given."""
+        given = {o: self._words.pop(o.name) for o in options if o.name in self._words}
+        try:
+            return {option.name: option.read(text) for option, text in given.items()}
+        except OptionError as error:
+            raise PlannerError(f"--through {error.name}: {error.reason}") from None
 
     def _text(self, name: str, default: str = "") -> str:
         return self._words.pop(name, default)
@@ -188,27 +187,6 @@ class _Words:
         if value not in choices:
             there = ", ".join(choice for choice in choices if choice)
             raise PlannerError(f"--through {name}:={value}: expected one of {there}")
-        return value
-
-    def _setting(self, option: Option) -> float:
-        least, most = option.min_value or 0.0, option.max_value or math.inf
-        return self._number(option.name, float(option.default), least, most)
-
-    def _number(self, name: str, default: float, min_value: float, max_value: float) -> float:
-        return self._read(name, default, float, lambda v: min_value <= v <= max_value)
-
-    def _read(
-        self, name: str, default: _T, read: Callable[[str], _T], fits: Callable[[_T], bool]
-    ) -> _T:
-        text = self._text(name)
-        if not text:
-            return default
-        try:
-            value = read(text)
-        except ValueError:
-            value = None
-        if value is None or not fits(value):
-            raise PlannerError(f"--through {name}:={text}: is not a number that can be used")
         return value
 
 

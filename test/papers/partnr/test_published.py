@@ -6,31 +6,11 @@ That mode partnr_v0 gives that code's answers in general is in test_published_ta
 from __future__ import annotations
 
 import pytest
+from goal_documents import after, on_top, task, terminal
 
 from papers.partnr.published_judge import PublishedError
 from planner.evaluation.progress import Mode
 from planner.world.errors import PlannerError
-
-
-def on_top(objects, receptacles, **more):
-    args = {"objects": objects, "receptacles": receptacles, **more}
-    return {"function_name": "is_on_top", "args": args}
-
-
-def task(propositions, dependencies=(), *constraints):
-    return {
-        "propositions": propositions,
-        "dependencies": list(dependencies),
-        "constraints": list(constraints),
-    }
-
-
-def after(gated, heads, relation="after_satisfied"):
-    return {"proposition_indices": gated, "depends_on": heads, "relation_type": relation}
-
-
-def terminal(indices):
-    return {"type": "TerminalSatisfactionConstraint", "proposition_indices": indices}
 
 
 def test_d1_names_that_share_a_letter_are_the_same(make_lab, rollout) -> None:

@@ -33,16 +33,15 @@ def played(world: ToyWorld, name: str, teacher: Teacher, control: Control) -> li
     return [call for _, call in outcome.calls]
 
 
-@pytest.mark.parametrize("name", ALONE)
-def test_two_agents_with_dialogues_of_their_own_do_the_task(toy_world: Make, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "control"),
+    [*((name, Control.DECENTRALIZED) for name in ALONE), ("partnr_react", Control.CENTRALIZED)],
+)
+def test_two_agents_do_the_task_in_one_dialogue_or_two(
+    toy_world: Make, name: str, control: Control
+) -> None:
     world = toy_world("spoon_0")
-    played(world, name, Teacher(Skill()), Control.DECENTRALIZED)
-    assert [world.things[one][1] for one in ("cup_0", "apple_0", "spoon_0")] == ["couch_0"] * 3
-
-
-def test_a_dialogue_of_the_whole_team_does_it_as_well(toy_world: Make) -> None:
-    world = toy_world("spoon_0")
-    played(world, "partnr_react", Teacher(Skill()), Control.CENTRALIZED)
+    played(world, name, Teacher(Skill()), control)
     assert [world.things[one][1] for one in ("cup_0", "apple_0", "spoon_0")] == ["couch_0"] * 3
 
 

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from run_scripts import write_scripts
+from repeated_run import run_and_repeat
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.bench.runs.run_cli import Evaluated
@@ -20,13 +20,7 @@ ONE = ["bench", "desk_tidy_0", "--memory", "full", "--agents", "1", "--quiet"]
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A run of the privileged baseline, and one of a model that says the same again."""
-    folder = tmp_path_factory.mktemp("runs")
-    base, said = folder / "base", folder / "said"
-    assert main([*ONE, "--planner", "heuristic_expert", "--out", str(base)]) == 0
-    write_scripts(base, folder / "scripts")
-    model = f"scripted:{folder / 'scripts'}"
-    assert main([*ONE, "--planner", "partnr_react", "--model", model, "--out", str(said)]) == 0
-    return base, said
+    return run_and_repeat(tmp_path_factory.mktemp("runs"), ONE)
 
 
 def _filled(run: Path, store: Path, *more: str) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from goal_documents import after, terminal
 from judge_lab import MODES
 
 from planner.evaluation.evaluator import Evaluator
@@ -17,16 +18,8 @@ def on(objects, receptacles, **more):
     return {"function_name": "is_on_top", "args": args}
 
 
-def gate(gated, heads, relation, **more):
-    return {"proposition_indices": gated, "depends_on": heads, "relation_type": relation, **more}
-
-
 def tie(kind):
     return {"type": kind, "proposition_indices": [0, 1], "arg_indices": [1, 1]}
-
-
-def terminal(indices):
-    return {"type": "TerminalSatisfactionConstraint", "proposition_indices": indices}
 
 
 CUP, PLATE, BOOK = (
@@ -52,7 +45,7 @@ def test_of_several_those_that_are_there_are_named(lab, rollout) -> None:
 
 
 def test_the_gate_that_was_shut_is_named_with_the_heads_that_kept_it_so(lab, rollout) -> None:
-    gates = [gate([2], [0], "after_satisfied"), gate([2], [0, 1], "while_satisfied")]
+    gates = [after([2], [0], "after_satisfied"), after([2], [0, 1], "while_satisfied")]
     run = rollout(lab, {"propositions": [CUP, PLATE, BOOK], "dependencies": gates})
     run.then(lab.on("cup_0", "table_0"))
     run.then(lab.on("book_0", "table_2"))
@@ -69,7 +62,7 @@ def test_the_gate_that_was_shut_is_named_with_the_heads_that_kept_it_so(lab, rol
 
 
 def test_of_heads_of_which_one_is_enough_all_are_named_with_or(lab, rollout) -> None:
-    gates = [gate([2], [0, 1], "after_satisfied", dependency_mode="any")]
+    gates = [after([2], [0, 1], "after_satisfied", dependency_mode="any")]
     run = rollout(lab, {"propositions": [CUP, PLATE, BOOK], "dependencies": gates})
     run.then(lab.on("book_0", "table_2"))
     assert run.end().propositions[2].detail == (
@@ -79,7 +72,7 @@ def test_of_heads_of_which_one_is_enough_all_are_named_with_or(lab, rollout) -> 
 
 
 def test_a_gate_that_opens_when_something_is_undone(lab, rollout) -> None:
-    gates = [gate([1], [0], "after_unsatisfied")]
+    gates = [after([1], [0], "after_unsatisfied")]
     document = {
         "propositions": [CUP, PLATE],
         "dependencies": gates,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from goal_documents import after, on_top, task, terminal
 
 from planner.evaluation.entity_checks import goal_warnings
 from planner.evaluation.evaluator import Evaluator
@@ -13,27 +14,6 @@ STORED = {
     "args": {"objects": ["cup_0"], "receptacles": ["cabinet_0"]},
 }
 FIRST = {"type": "TemporalConstraint", "edges": [[0, 1]]}
-
-
-def on_top(objects, receptacles, **more):
-    args = {"objects": objects, "receptacles": receptacles, **more}
-    return {"function_name": "is_on_top", "args": args}
-
-
-def task(propositions, dependencies=(), *constraints):
-    return {
-        "propositions": propositions,
-        "dependencies": list(dependencies),
-        "constraints": list(constraints),
-    }
-
-
-def after(gated, heads, relation="after_satisfied"):
-    return {"proposition_indices": gated, "depends_on": heads, "relation_type": relation}
-
-
-def terminal(indices):
-    return {"type": "TerminalSatisfactionConstraint", "proposition_indices": indices}
 
 
 @pytest.mark.parametrize(

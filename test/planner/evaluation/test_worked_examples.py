@@ -5,15 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
+from goal_documents import after, on_top, terminal
 
 from planner.evaluation.language import group_edges
 from planner.evaluation.progress import Reason
 from planner.evaluation.scene import BrokenStateError
-
-
-def on_top(objects, receptacles, **more):
-    args = {"objects": objects, "receptacles": receptacles, **more}
-    return {"function_name": "is_on_top", "args": args}
 
 
 def inside(objects, receptacles):
@@ -33,25 +29,12 @@ def single(name, objects, **more):
     return {"function_name": name, "args": {"objects": objects, **more}}
 
 
-def dependency(gated, heads, relation, **more):
-    return {
-        "proposition_indices": gated,
-        "depends_on": heads,
-        "relation_type": relation,
-        **more,
-    }
-
-
 def order(edges):
     return {"type": "TemporalConstraint", "edges": edges}
 
 
 def groups(lists):
     return {"type": "TemporalConstraint", "groups": lists}
-
-
-def terminal(indices):
-    return {"type": "TerminalSatisfactionConstraint", "proposition_indices": indices}
 
 
 def same(indices, arguments):
@@ -87,7 +70,7 @@ E1 = task(
         on_top(["plant_1"], ["table_2", "table_3"]),
         next_to(["plant_0"], ["plant_1"]),
     ],
-    [dependency([4], [2, 3], "while_satisfied")],
+    [after([4], [2, 3], "while_satisfied")],
     [groups([[0, 1], [2, 3, 4]]), terminal([0, 1, 2, 3, 4])],
 )
 
@@ -177,8 +160,8 @@ def e2(dependencies, constraints):
     )
 
 
-BESIDE = dependency([2], [0, 1], "while_satisfied")
-E2 = e2([BESIDE, dependency([3, 4], [0, 1], "after_satisfied")], [])
+BESIDE = after([2], [0, 1], "while_satisfied")
+E2 = e2([BESIDE, after([3, 4], [0, 1], "after_satisfied")], [])
 E2_EDGES = e2([BESIDE], [order([[0, 3], [0, 4], [1, 3], [1, 4]])])
 
 
@@ -331,7 +314,7 @@ def test_check_10_a_tie_on_the_first_argument(make_lab, rollout) -> None:
 )
 def test_e6_a_lamp_that_is_on_already(make_lab, rollout, gated, more_states, expected) -> None:
     lab = make_lab(["apple_0", "lamp_0"], ("powerable",)).set("lamp_0", "powered_on")
-    gates = [dependency([1], [0], "after_satisfied")] if gated else []
+    gates = [after([1], [0], "after_satisfied")] if gated else []
     document = task(
         [on_top(["apple_0"], ["table_0"]), single("is_powered_on", ["lamp_0"])],
         gates,
@@ -360,7 +343,7 @@ def test_e7_wash_a_cup_and_put_it_back(make_lab, rollout, gated, final, expected
             single("is_clean", ["cup_0"]),
             inside(["cup_0"], ["cabinet_0"]),
         ],
-        [dependency([2], [0], "after_satisfied")] if gated else [],
+        [after([2], [0], "after_satisfied")] if gated else [],
         [order([[0, 1], [1, 2]]), terminal(final)],
     )
     run = rollout(lab, document)
@@ -399,7 +382,7 @@ def test_check_21_after_unsatisfied(make_lab, rollout) -> None:
     lab = make_lab(["cup_0"]).on("cup_0", "table_0")
     document = task(
         [on_top(["cup_0"], ["table_1"]), on_top(["cup_0"], ["table_0"])],
-        [dependency([1], [0], "after_unsatisfied")],
+        [after([1], [0], "after_unsatisfied")],
         [terminal([1])],
     )
     run = rollout(lab, document)
@@ -416,7 +399,7 @@ def test_a_gate_may_need_all_its_heads_or_any(make_lab, rollout, mode) -> None:
     lab = make_lab(["cup_0", "cup_1", "cup_2"])
     document = task(
         [on_top([f"cup_{i}"], ["table_0"]) for i in range(3)],
-        [dependency([2], [0, 1], "after_satisfied", dependency_mode=mode)],
+        [after([2], [0, 1], "after_satisfied", dependency_mode=mode)],
     )
     run = rollout(lab, document)
     run.then(lab.on("cup_0", "table_0"))
@@ -482,7 +465,7 @@ def test_d_22_what_served_while_the_gate_was_shut_does_not_count(make_lab, rollo
             on_top(["plate_0"], both),
             on_top(["book_0"], ["table_3"]),
         ],
-        [dependency([0], [2], "after_satisfied")],
+        [after([0], [2], "after_satisfied")],
         [same([0, 1], [1, 1]), terminal([2])],
     )
     run = rollout(lab, document)
@@ -531,7 +514,7 @@ def test_time_does_not_run_backwards(make_lab, rollout) -> None:
 def test_a_stream_of_changes_gives_what_every_step_gives(make_lab, rollout) -> None:
     document = task(
         [on_top(["cup_0"], ["table_0"]), on_top(["cup_0"], ["table_0", "table_1"])],
-        [dependency([1], [0], "after_satisfied")],
+        [after([1], [0], "after_satisfied")],
     )
     labs = [make_lab(["cup_0"]) for _ in range(2)]
     each, changes = (rollout(lab, document) for lab in labs)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.parts.option import Option, OptionError, read_options
+from planner.parts.option import Option, OptionError, Options, OptionValue, read_options
 
 COUNT = Option("count", 3, "how many", min_value=1, max_value=9)
 SHARE = Option("share", 0.5, "of all", min_value=0.0, max_value=1.0)
@@ -72,3 +74,24 @@ def test_what_is_not_given_is_as_by_default_and_a_wrong_name_is_reported() -> No
     assert read_options((COUNT, WAY), {"way": "far"}) == {"count": 3, "way": "far"}
     with pytest.raises(OptionError, match="option weigh: unknown; available: count, way"):
         read_options((COUNT, WAY), {"weigh": "far"})
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Options):
+    options: Mapping[str, OptionValue]
+
+
+def test_a_part_gets_its_values_by_name_and_kind() -> None:
+    asked = Asked({"count": 3, "share": 0.5, "loud": True, "way": "near"})
+    assert (asked.whole("count"), asked.number("share")) == (3, 0.5)
+    assert (asked.flag("loud"), asked.text("way")) == (True, "near")
+    assert type(asked.number("count")) is float
+    for read, name in (
+        (asked.whole, "share"),
+        (asked.whole, "loud"),
+        (asked.number, "loud"),
+        (asked.flag, "count"),
+        (asked.text, "undeclared"),
+    ):
+        with pytest.raises(OptionError, match=f"option {name}: the part declares no"):
+            read(name)

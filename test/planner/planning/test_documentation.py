@@ -28,7 +28,9 @@ def test_every_parameter_of_the_node_is_documented() -> None:
     source = "".join((folder / name).read_text("utf-8") for name in ("node.py", "settings.py"))
     declared = r'(?:parameters\.\w+|_word|_path|_price)\(\s*(?:self|node),\s*"(\w+)"'
     names = re.findall(declared, source)
+    # The constant of an option is called as it is.
+    names += [each.lower() for each in re.findall(r"parameters.declare\(node, ([A-Z_]+)\)", source)]
     names += [option.name for part in PLANNERS.usable().values() for option in part.options]
-    assert {"planner", "wait", "control", "whole_list", "price_reply"} <= set(names)
+    assert {"planner", "wait", "control", "model_wait", "whole_list", "price_reply"} <= set(names)
     rows = "".join(line for line in PAGE.splitlines() if line.startswith("| `"))
     assert [name for name in names if f"`{name}`" not in rows] == []

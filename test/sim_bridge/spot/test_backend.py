@@ -36,11 +36,6 @@ from sim_bridge.spot.options import emulated
 from sim_bridge.spot.permit import WithdrawnError
 
 
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return open_world(default_house(), "", 7, 1)
-
-
 @pytest.fixture
 def spot(opened: Opened) -> Iterator[SpotBackend]:
     backend = SpotBackend(emulated())

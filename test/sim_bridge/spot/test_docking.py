@@ -14,7 +14,7 @@ from spot_trial import ROBOT, emulator_of, opened_corner, trouble
 
 from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.one_robot import Command
-from sim_bridge.opening import Opened, default_house, open_world
+from sim_bridge.opening import Opened
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import default_safety
@@ -25,11 +25,6 @@ from sim_bridge.spot.emulator.machine import Motors, Posture
 from sim_bridge.spot.options import Dock, emulated
 
 NUMBER = 520
-
-
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return open_world(default_house(), "", 7, 1)
 
 
 @pytest.fixture(params=["all services"])

@@ -24,6 +24,7 @@ from bosdyn.client.graph_nav import (
 from bosdyn.client.lease import LeaseClient, LeaseKeepAlive
 from bosdyn.client.robot_command import RobotCommandClient, blocking_stand
 from bosdyn.client.robot_state import RobotStateClient
+from emulated_robot import emulated
 from recorded_map import record
 
 from sim_bridge.opening import default_house, open_world
@@ -65,10 +66,7 @@ def test_spot_wrapper_claims_powers_stands_and_sits() -> None:
 
 @pytest.fixture
 def emulator() -> Iterator[SpotEmulator]:
-    bosdyn.util.set_clock_source(time.time)
-    opened = open_world(default_house(), "", 7, 1)
-    with SpotEmulator(WallClock()) as made:
-        made.load(opened.house, opened.episode, opened.seed)
+    with emulated() as made:
         yield made
 
 

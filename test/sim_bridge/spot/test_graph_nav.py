@@ -22,7 +22,7 @@ from planner.world.geometry import Pose
 from planner.world.primitive import Primitive, PrimitiveName
 from sim_bridge.backend import Handle
 from sim_bridge.one_robot import Command
-from sim_bridge.opening import Opened, default_house, open_world
+from sim_bridge.opening import Opened
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.options import SafetyOptions, default_safety
@@ -34,11 +34,6 @@ from sim_bridge.spot.localisation import read_graph
 from sim_bridge.spot.options import SpotOptions, emulated
 
 FIDUCIAL = Fiducial(tag=500, position_m=(0.0, 0.0, 1.0))
-
-
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return open_world(default_house(), "", 7, 1)
 
 
 @pytest.fixture(scope="module")

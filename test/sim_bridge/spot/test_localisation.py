@@ -19,7 +19,7 @@ from spot_trial import ROBOT, emulator_of
 from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, matrix_from_quaternion, wrap_angle_rad
 from planner.world.primitive import Primitive, PrimitiveName
-from sim_bridge.opening import Opened, default_house, open_world
+from sim_bridge.opening import Opened
 from sim_bridge.spot.backend import SpotBackend
 from sim_bridge.spot.convert import fill_tree
 from sim_bridge.spot.emulator.recorded_graph import Marker, on_wall
@@ -218,11 +218,6 @@ def test_it_is_due_again_after_a_time_whether_or_not_it_found_anything() -> None
 
 
 # On the emulator, whose markers are written by the SDK's documents.
-
-
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return open_world(default_house(), "", 7, 1)
 
 
 FIRST = Fiducial(tag=500, position_m=(0.0, 0.0, 1.0), yaw_rad=0.0)

@@ -21,7 +21,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from planner.world.vocabulary import Relation
 from sim_bridge.map_model import MapModel
 from sim_bridge.one_robot import Command
-from sim_bridge.opening import Opened, default_house, open_world
+from sim_bridge.opening import Opened
 from sim_bridge.pacing import TICK_S
 from sim_bridge.safety.gate import SafetyGate
 from sim_bridge.safety.health import SpeedLimit
@@ -35,11 +35,6 @@ from sim_bridge.spot.options import emulated
 MOTION = default_safety().motion
 CARRY = arm_command_pb2.NamedArmPositionsCommand.POSITIONS_CARRY
 SLOW = {"speed_m_s": 0.25, "careful_speed_m_s": 0.25}
-
-
-@pytest.fixture(scope="module")
-def opened() -> Opened:
-    return open_world(default_house(), "", 7, 1)
 
 
 @pytest.fixture
