@@ -1,9 +1,10 @@
-"""The record of a suite of episodes."""
+"""Suites of episodes: their record, and those that `planner bench` knows by name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from planner.parts.catalog import Catalog
@@ -32,7 +33,7 @@ class SuitePart:
 
 
 SUITES: Catalog[SuitePart] = Catalog(
-    "suite", "planner.bench.suites", "SUITES", f"{__name__}:SuitePart", INTERFACE
+    "suite", __name__, "SHIPPED", f"{__name__}:SuitePart", INTERFACE
 )
 
 
@@ -49,3 +50,18 @@ def packed(name: str) -> list[Path]:
     from planner.world.share import config_dir
 
     return [unpacked(config_dir() / "suites" / f"{name}.json.gz")]
+
+
+def _all() -> list[Path]:
+    return [*shipped("heldout"), *shipped("train")]
+
+
+SHIPPED: Mapping[str, SuitePart] = {
+    "all": SuitePart(summary="every shipped episode", places=_all),
+    "train": SuitePart(
+        summary="shipped episodes in the houses for training", places=partial(shipped, "train")
+    ),
+    "heldout": SuitePart(
+        summary="shipped episodes in the held-out houses", places=partial(shipped, "heldout")
+    ),
+}

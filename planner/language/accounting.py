@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from planner.language.clause_words import SHALL_BE, TO_DO
 from planner.language.english import (
     ARTICLES,
     BEFORE_THAT,
@@ -17,8 +16,10 @@ from planner.language.english import (
     FOR_SOMEBODY,
     NUMBERS,
     PREPOSITION_WORDS,
+    SHALL_BE,
     THE,
     THEN,
+    TO_DO,
     phrases,
     table,
     words,

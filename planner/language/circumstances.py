@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from planner.language.clause_words import (
-    JOINT_OCCASIONS,
-    JOINTLY,
-    NAMED_LATER,
-    OCCASIONS,
-    SHALL_BE,
-    TO_DO,
-    VAGUE_MOVES,
-    VAGUE_THINGS,
-)
 from planner.language.drafts import Act, Do, Noun
 from planner.language.english import (
     AIM,
     ARTICLES,
     AUXILIARIES,
-    BINDING,
+    BINDING_MORE,
     FILLERS,
     FIRST,
     HARMLESS_KINDS,
+    JOINT_OCCASIONS,
+    JOINTLY,
+    NAMED_LATER,
     NUMBERS,
+    OCCASIONS,
     OPENERS,
     PAST,
     PEOPLE,
     PREPOSITION_WORDS,
     PRONOUNS,
+    SHALL_BE,
     THE,
+    TO_DO,
+    VAGUE_MOVES,
+    VAGUE_THINGS,
     WANTING,
     phrases,
     products,
@@ -105,7 +103,7 @@ class Circumstances(Remarks):
         if not 2 <= len(said) <= _LIMIT or not self._has_subject(i):
             return 0
         fresh = not (self._previous and self._sentence)
-        binds = BINDING & set(said) or any(source.longest(k, WANTING) for k in range(i, stop))
+        binds = BINDING_MORE & set(said) or any(source.longest(k, WANTING) for k in range(i, stop))
         if fresh and not binds and not self._unknown_thing(i, stop) and self._about(i, stop):
             return stop
         if not self._finite(i, stop):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from planner.language.clause_words import (
+from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
+from planner.language.english import (
     DOING,
     GUESSED,
     NOT,
@@ -19,7 +20,6 @@ from planner.language.clause_words import (
     TO_ME,
     WEAK_WISHES,
 )
-from planner.language.drafts import Act, Do, Either, Noun, Phrase, Way, Where
 from planner.language.lexicon import Actor, Relation, Spot
 from planner.language.places import belongs
 from planner.language.reading import AskReason

@@ -5,9 +5,8 @@ from __future__ import annotations
 import copy
 
 from planner.language.circumstances import Announcements
-from planner.language.clause_words import TO_DO
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.english import FILLERS, combined, phrases, products
+from planner.language.english import FILLERS, TO_DO, combined, phrases, products
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.modifiers import EXCEPT, opposite
 from planner.language.places import belongs, grouped, is_furniture, is_room

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from planner.language.clause_words import GONE, LEFT, OWNERS
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
-from planner.language.english import PRIVATE_ADJECTIVES, SIDEWAYS, THEN, VAGUE_RESULTS
+from planner.language.english import (
+    GONE,
+    LEFT,
+    OWNERS,
+    PRIVATE_ADJECTIVES,
+    SIDEWAYS,
+    THEN,
+    VAGUE_RESULTS,
+)
 from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.moving_frames import MovingFrames

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.clause_words import ALSO, SPEAKER, TOO
 from planner.language.clauses import Clauses
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import phrases
+from planner.language.english import ALSO, SPEAKER, TOO, phrases
 from planner.language.lexicon import Actor, Occasion, Spot, includes
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, belongs, is_furniture, is_room

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from functools import cache, lru_cache
 
 from planner.language import (
-    clause_words,
     english,
     frames,
     modifiers,
@@ -17,27 +16,30 @@ from planner.language import (
     places,
     repairs,
 )
-from planner.language import clause_words as text_words
-from planner.language import english as circumstance_words
-from planner.language import places as place_words
-from planner.language.clause_words import (
+from planner.language.drafts import Act, Do, Noun, Way, Where
+from planner.language.english import (
     AFTER,
     BARE_REASONS,
     BEFORE,
     CHAT_STARTS,
     FOR_WHEN,
     IF,
+    LIQUIDS,
     MENTAL,
     NO_REMARK,
     NO_THINGS,
+    NUMBERS,
+    PEOPLE,
     QUESTIONS,
     REASON_SUBJECTS,
     REASONS,
+    THE,
     TO_DO,
     TO_ME,
+    phrases,
+    table,
+    words,
 )
-from planner.language.drafts import Act, Do, Noun, Way, Where
-from planner.language.english import LIQUIDS, NUMBERS, PEOPLE, THE, phrases, table, words
 from planner.language.lexicon import Relation, default_lexicon, plural_of
 from planner.language.places import is_room
 from planner.language.reading import (
@@ -58,17 +60,13 @@ from planner.world.catalogue import default_word_meanings
 
 MAX_LETTERS = 4000
 _RULES = (
-    circumstance_words,
-    clause_words,
     english,
     frames,
     occasion_frames,
     people_frames,
     modifiers,
-    place_words,
     places,
     repairs,
-    text_words,
 )
 _CODE = re.compile(
     r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|#!|//"

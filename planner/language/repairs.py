@@ -5,9 +5,18 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from planner.language.clause_words import DOING, SHALL_BE, TO_DO
 from planner.language.drafts import Noun, Way, Where
-from planner.language.english import FIRST, NUMBERS, PREPOSITION_WORDS, THE, THEN, phrases
+from planner.language.english import (
+    DOING,
+    FIRST,
+    NUMBERS,
+    PREPOSITION_WORDS,
+    SHALL_BE,
+    THE,
+    THEN,
+    TO_DO,
+    phrases,
+)
 from planner.language.lexicon import Part
 from planner.language.modifiers import Modified
 from planner.language.reading import STOPS, AskReason, Refused, Source, Token

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from planner.language.clause_words import (
+from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
+from planner.language.english import (
     BINDING,
     DOING,
+    EDGE_FILLERS,
     EXISTING,
     GOES,
     GUESSING,
@@ -22,10 +24,11 @@ from planner.language.clause_words import (
     STATING,
     STAYS,
     TO_DO,
+    VAGUE_RESULTS,
     WHERE_IT_IS,
+    Words,
+    words,
 )
-from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import EDGE_FILLERS, VAGUE_RESULTS, Words, words
 from planner.language.lexicon import Amount, Relation, Spot
 from planner.language.lists import Segment
 from planner.language.modifiers import opposite

@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable
 
-from planner.language.clause_words import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
+from planner.language.english import AFTER, BEFORE, DONE, DONE_WORDS, IF, SEE_IT, WHILE
 from planner.language.gaps import Gaps
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.moving_frames import tempered

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import copy
 
-from planner.language.clause_words import ALSO, STARTING, TO_DO, TOO
 from planner.language.drafts import Act, Do, Noun, Pronoun, several
 from planner.language.english import (
+    ALSO,
     AUXILIARIES,
     BEFORE_THAT,
     FILLERS,
     FIRST,
     MEANWHILE,
+    STARTING,
     THEN,
+    TO_DO,
+    TOO,
     TURNS,
     words,
 )
