@@ -82,7 +82,7 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
         "--start",
         type=Path,
         metavar="ADAPTER",
-        help="folder of an adapter to begin with, of the same rank and targets",
+        help="adapter to begin with, of the same rank and targets: its folder or GGUF file",
     )
     add_tuning(parser, HD)
 

@@ -268,10 +268,7 @@ def write_adapter(adapter: Path, model: Path, file: Path) -> Path:
     for field in ("use_dora", "use_rslora"):
         if config.get(field):
             raise FileError(adapter / _CONFIG, field, "is something that llama.cpp has not")
-    heads = {
-        "attn_q": int(shape["num_attention_heads"]),
-        "attn_k": int(shape.get("num_key_value_heads") or shape["num_attention_heads"]),
-    }
+    heads = _heads(shape)
     try:
         weights = load_file(adapter / _WEIGHTS)
     except (OSError, ValueError, KeyError) as error:
@@ -299,16 +296,57 @@ def write_adapter(adapter: Path, model: Path, file: Path) -> Path:
     return file
 
 
-def rotated(values: NDArray[Any], heads: int) -> NDArray[Any]:
+def read_adapter(file: Path, model: Path) -> dict[str, NDArray[np.float32]]:
+    """The matrices of a LoRA adapter in a GGUF file, by peft's names, to train on.
+
+    Args:
+        file: as `write_adapter` wrote it.
+        model: folder of its base, of the LLaMA family.
+
+    Raises:
+        FileError: if it is not such a file.
+        PlannerError: without the extra `train`.
+    """
+    check_gguf(file)
+    try:
+        import gguf
+    except ImportError as error:
+        raise PlannerError(f"reading an adapter needs the extra `train`: {error}") from None
+    heads = _heads(_json(model / "config.json"))
+    places = {short: place for place, short in _NAMES.items()}
+    found: dict[str, NDArray[np.float32]] = {}
+    try:
+        reader: Any = gguf.GGUFReader(str(file))
+        for tensor in reader.tensors:
+            _blk, layer, short, _weight, side = tensor.name.split(".")
+            values = np.asarray(tensor.data, np.float32)
+            if side == "lora_b" and short in heads:
+                values = rotated(values, heads[short], back=True)
+            side = side.replace("_a", "_A").replace("_b", "_B")
+            found[f"base_model.model.model.layers.{layer}.{places[short]}.{side}.weight"] = values
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise FileError(file, "", f"is not an adapter: {error}") from None
+    return found
+
+
+def _heads(shape: Mapping[str, Any]) -> Mapping[str, int]:
+    """How many heads the attention has, by what is rotated."""
+    heads = int(shape["num_attention_heads"])
+    return {"attn_q": heads, "attn_k": int(shape.get("num_key_value_heads") or heads)}
+
+
+def rotated(values: NDArray[Any], heads: int, *, back: bool = False) -> NDArray[Any]:
     """The rows of a projection in llama.cpp's order: it rotates neighbours, transformers halves.
 
     Args:
         values: (heads * size, n).
         heads: of the attention.
+        back: from llama.cpp's order instead.
     """
-    rows = values.shape[0]
-    halves = values.reshape(heads, 2, rows // heads // 2, *values.shape[1:])
-    return halves.swapaxes(1, 2).reshape(values.shape)
+    pairs = values.shape[0] // heads // 2
+    sizes = (heads, pairs, 2) if back else (heads, 2, pairs)
+    apart = values.reshape(*sizes, *values.shape[1:])
+    return apart.swapaxes(1, 2).reshape(values.shape)
 
 
 def _json(path: Path) -> dict[str, Any]:
