@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from planner.memory.wording import read_description, words_of
 from planner.models.replies.turn import PUT_DOWN, Words
@@ -393,9 +394,15 @@ def _needs_of(text: str) -> Iterable[Condition]:
 
 
 def _is_said(skill: str, text: str) -> bool:
-    """Whether a text has a word for a skill, such as "filled"."""
+    """Whether a text has a word for a skill, such as "filled", apart from names as "toaster"."""
     words = _SAID.get(skill, f"(?:re)?{skill}")
-    return re.search(rf"\b(?:{words})", text, re.IGNORECASE) is not None
+    return re.search(rf"\b(?:{words})", _without_names(text)) is not None
+
+
+@lru_cache(maxsize=64)
+def _without_names(text: str) -> str:
+    named = "|".join(re.escape(noun.text) for noun in nouns_of(text) if _is_sure(noun))
+    return re.sub(rf"\b(?:{named})\b", "thing", text.lower()) if named else text.lower()
 
 
 def _lasting(states: str) -> set[str]:

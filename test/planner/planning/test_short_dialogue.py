@@ -246,6 +246,18 @@ def test_nothing_ends_while_something_that_is_known_was_not_handled(
     assert (done in [*dialogue.needless()]) is is_left
 
 
+@pytest.mark.parametrize("thing", ["toaster", "watering can", "coffee pot", "scrub brush"])
+def test_a_word_within_a_things_name_asks_for_nothing(thing: str) -> None:
+    dialogue = ShortDialogue(f"Put the {thing} on counters in the kitchen.", LINES)
+    dialogue.result(PICKED, [f"Add Object.149 (picked): {thing}"])
+    placed = [f"Update Object.149: {thing} with the Object.102"]
+    assert dialogue.result(PUT, placed).splitlines()[-1] == "Nothing left."
+    needless = [*dialogue.needless()]
+    assert SkillCall("Done") not in needless
+    changes = ("Toast", "Water", "Brew", "Clean", "PowerOn")
+    assert all(SkillCall(name, ("bowl_104",)) in needless for name in changes)
+
+
 @pytest.mark.parametrize(("task", "is_asked"), [("Close the drawers.", True), ("Tidy.", False)])
 def test_doors_are_closed_where_the_task_says_so(task: str, is_asked: bool) -> None:
     close = SkillCall("Close", ("chest_of_drawers_103",))
