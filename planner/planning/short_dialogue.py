@@ -18,6 +18,7 @@ from functools import lru_cache
 from planner.memory.wording import read_description, words_of
 from planner.models.replies.turn import PUT_DOWN, Words
 from planner.planning.learned.tokens import NOUN, Token, nouns_of
+from planner.planning.short_places import Errand, errands_of
 from planner.world.belief import UNNAMED_CLASS, named_by_class
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SUCCESS_TEXT, SkillCall, SkillName
@@ -91,7 +92,7 @@ class ShortDialogue:
                 rooms.setdefault(self._room(number) or _NOWHERE, []).append(self._named(number))
         lines = [f"{room}: {', '.join(things)}" for room, things in rooms.items()]
         actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
-        meant = [*self._meant(self._nouns, with_furniture=True), *self._sources(self._parts)]
+        meant = [*self._meant(self._nouns), *self._sources(self._parts)]
         return "\n".join([*lines, f"Actions: {actions}", self._task, *meant])
 
     def result(self, result: str, deltas: Iterable[str]) -> str:
@@ -115,7 +116,8 @@ class ShortDialogue:
         found = self._naming(numbers)
         yield f"Task: {' '.join(part.text for part in found)}" if found else self._task
         nouns = dict.fromkeys(noun for part in found for noun in part.nouns if noun.furniture)
-        yield from self._meant(nouns, with_furniture=True)
+        targets = {number for part in found for number in self._targets(part, numbers)}
+        yield from self._meant(nouns, among=targets)
         yield from self._sources(part for part in found if not self._is_changed(part))
 
     def _sources(self, parts: Iterable[_Part]) -> Iterable[str]:
@@ -147,7 +149,8 @@ class ShortDialogue:
             yield _NOTHING_LEFT
             return
         yield f"{_LEFT} {' '.join(part.text for part in parts)}"
-        yield from self._meant(self._unhandled(), with_furniture=False)
+        things = self._told.keys() - self._furniture.keys()
+        yield from self._meant(self._unhandled(), among=things)
 
     def _unhandled(self) -> list[Token]:
         """The things of the task that are not yet where their part says, or as it says."""
@@ -212,13 +215,30 @@ class ShortDialogue:
                 yield from self._goals_of_free_hands()
             return
         parts = self._naming(held)
-        meant = [number for part in parts for noun in part.nouns for number in self._known(noun)]
-        goals = [number for number in meant if number in self._furniture]
+        goals = [number for part in parts for number in self._targets(part, held)]
         open_parts = [part for part in parts if not self._is_changed(part)]
         sources = [n for part in open_parts for each in part.needs for n in self._fit(each)]
         # What is to be filled is brought there first.
         is_first = sources and all(len(part.things) == 1 for part in parts)
         yield from (*sources, *(() if is_first else goals))
+
+    def _targets(self, part: _Part, numbers: Collection[str]) -> list[str]:
+        """Where a part wants some entities: what it says behind them, else all that it names."""
+        classes = [self._told[number].class_name for number in numbers if number in self._told]
+        places = [
+            place
+            for errand in part.errands
+            if any(thing.means(name) for thing in errand.things for name in classes)
+            for place in errand.wanted()
+        ]
+        of_class = {number: self._told[number].class_name for number in self._furniture}
+        found = [
+            number
+            for number, name in of_class.items()
+            if any(place.fits(name, self._room(number)) for place in places)
+        ]
+        meant = [number for noun in part.nouns for number in self._known(noun)]
+        return found or [number for number in meant if number in self._furniture]
 
     def _goals_of_free_hands(self) -> Iterable[str]:
         """The furniture that a task is itself about, and where its things are."""
@@ -313,11 +333,13 @@ class ShortDialogue:
             return True
         return any(number in self._known(noun) for noun in self._nouns)
 
-    def _meant(self, nouns: Iterable[Token], *, with_furniture: bool) -> Iterable[str]:
-        """For each of some nouns of the task, the entities that it may mean."""
+    def _meant(
+        self, nouns: Iterable[Token], *, among: Collection[str] | None = None
+    ) -> Iterable[str]:
+        """For each of some nouns of the task, the entities that it may mean, or those of some."""
         for noun in nouns:
             known = self._known(noun)
-            shown = [n for n in known if with_furniture or n not in self._furniture]
+            shown = [n for n in known if among is None or n in among]
             if shown or (noun.objects and not known and _is_sure(noun)):
                 yield f"{noun.text}: {', '.join(self._placed(n) for n in shown) or _UNSEEN}"
 
@@ -364,6 +386,7 @@ class _Part:
     text: str
     nouns: tuple[Token, ...]
     needs: tuple[Condition, ...] = ()
+    errands: tuple[Errand, ...] = ()
 
     @property
     def things(self) -> list[Token]:
@@ -383,7 +406,7 @@ def _parts_of(instruction: str) -> list[_Part]:
         if found and _REFERS.search(text) and not any(n.objects and _is_sure(n) for n in nouns):
             before = found.pop()
             text, nouns = f"{before.text} {text}", (*before.nouns, *nouns)
-        found.append(_Part(text, nouns, tuple(_needs_of(text))))
+        found.append(_Part(text, nouns, tuple(_needs_of(text)), errands_of(text)))
     return found
 
 

@@ -166,6 +166,43 @@ def test_the_short_wording_brings_what_is_held_where_the_task_says() -> None:
     assert dialogue.usable(words) == words
 
 
+ROOMS = [
+    "Object.100: desk in bedroom_0",
+    "Object.101: table in kitchen_0",
+    "Object.102: table in living_room_0",
+    "Object.103: chest of drawers in living_room_0",
+    "Object.104: sink in bathroom_0",
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "offered"),
+    [
+        ("Put the candle on a table in the kitchen.", ("table_101",)),
+        ("Put the candle on the kitchen table.", ("table_101",)),
+        ("Take the candle to the bathroom.", ("sink_104",)),
+        ("Clean the candle, and carry it to one of the bathrooms.", ("sink_104",)),
+        ("Take the candle from the table in the kitchen to the desk.", ("desk_100",)),
+        ("Clean the cup on the dresser, and put the candle onto the desk.", ("desk_100",)),
+        ("The candle goes on a table and the cup in the sink.", ("table_101", "table_102")),
+        ("Put the candle next to the cup on the desk.", ("desk_100",)),
+        # None is known: any that the sentence names.
+        ("Put the candle on a table in the garage.", ("table_101", "table_102")),
+    ],
+)
+def test_what_is_held_goes_where_is_said_behind_it(task: str, offered: tuple[str, ...]) -> None:
+    dialogue = ShortDialogue(task, ROOMS)
+    dialogue.result(PICKED, ["Add Object.149 (picked): candle"])
+    words = Words(("candle_149",), tuple(sorted(line_name(line) for line in ROOMS)), ())
+    assert dialogue.usable(words).furniture == offered
+
+
+def line_name(line: str) -> str:
+    """`table_101` of `Object.101: table in kitchen_0`."""
+    number, _, name = line.partition(" in ")[0].removeprefix("Object.").partition(": ")
+    return f"{name.replace(' ', '_')}_{number}"
+
+
 def test_what_is_to_be_filled_is_brought_to_a_faucet_first() -> None:
     lines = [*LINES, "Object.105: sink in kitchen_0"]
     dialogue = ShortDialogue("Fill the cup. Then put it on a worktop.", lines)
