@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from planning_toys import ToyWorld, capabilities
@@ -319,6 +320,8 @@ def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -
     provenance = Provenance(source="react", run="r", episode_id="e", house="h")
     (trace,) = recorder.traces(provenance, reward=True, percent_complete=1.0)
     assert tuple(messages_of(trace, Wording.SHORT))[:-1] == tuple(model.asked[-1])
+    # What was read once stays as it was: a prompt is the one before it, its reply and a turn.
+    assert all(now[: len(before)] == before for before, now in pairwise(model.asked))
     assert model.asked[-1][2].text == f"Navigate[{pieces[0]}]\nAssigned!"
     assert len(transcript(model.asked[0])) < 0.6 * len(transcript(messages_of(trace)[:2]))
 
