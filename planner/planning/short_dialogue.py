@@ -145,22 +145,14 @@ class ShortDialogue:
     def _left(self) -> Iterable[str]:
         """The parts of the task with something that was not handled yet, and where that is."""
         parts = [part for part in self._parts if self._is_left(part)]
-        if not parts:
-            yield _NOTHING_LEFT
-            return
-        yield f"{_LEFT} {' '.join(part.text for part in parts)}"
+        yield f"{_LEFT} {' '.join(part.text for part in parts)}" if parts else _NOTHING_LEFT
         things = self._told.keys() - self._furniture.keys()
-        yield from self._meant(self._unhandled(), among=things)
+        yield from self._meant(self._unhandled() if parts else (), among=things)
 
     def _unhandled(self) -> list[Token]:
         """The things of the task that are not yet where their part says, or as it says."""
-        left = (
-            noun
-            for part in self._parts
-            for noun in part.things
-            if not self._is_all(noun, self._handled(part))
-        )
-        return [*dict.fromkeys(left)]
+        things = [(noun, self._handled(part)) for part in self._parts for noun in part.things]
+        return [*dict.fromkeys(noun for noun, done in things if not self._is_all(noun, done))]
 
     def _is_left(self, part: _Part) -> bool:
         wanted = part.things or [noun for noun in part.nouns if _is_sure(noun)]
@@ -224,19 +216,11 @@ class ShortDialogue:
 
     def _targets(self, part: _Part, numbers: Collection[str]) -> list[str]:
         """Where a part wants some entities: what it says behind them, else all that it names."""
-        classes = [self._told[number].class_name for number in numbers if number in self._told]
-        places = [
-            place
-            for errand in part.errands
-            if any(thing.means(name) for thing in errand.things for name in classes)
-            for place in errand.wanted()
-        ]
-        of_class = {number: self._told[number].class_name for number in self._furniture}
-        found = [
-            number
-            for number, name in of_class.items()
-            if any(place.fits(name, self._room(number)) for place in places)
-        ]
+        names = {self._told[number].class_name for number in numbers if number in self._told}
+        of_them = [e for e in part.errands if any(n.means(c) for n in e.things for c in names)]
+        places = [place for errand in of_them for place in errand.wanted()]
+        told = [(number, self._told[number].class_name) for number in self._furniture]
+        found = [n for n, name in told if any(p.fits(name, self._room(n)) for p in places)]
         meant = [number for noun in part.nouns for number in self._known(noun)]
         return found or [number for number in meant if number in self._furniture]
 
@@ -281,11 +265,8 @@ class ShortDialogue:
             for number in self._furniture:
                 yield SkillCall(SkillName.CLOSE, (self._class_and_number(number),))
         skills = default_state_skills().items()
-        unasked = [
-            skill.name
-            for name, skill in skills
-            if self._names_things and not _is_said(name, self._task)
-        ]
+        is_sure = self._names_things
+        unasked = [s.name for name, s in skills if is_sure and not _is_said(name, self._task)]
         yield from (
             SkillCall(name, (self._class_and_number(number),))
             for names, numbers in ((unasked, self._told), (_SWITCHING, self._changed))
@@ -392,11 +373,8 @@ class _Part:
     def things(self) -> list[Token]:
         """What is to be handled, but not where: "the cup", not "next to the vase"."""
         text = self.text.lower()
-        return [
-            noun
-            for noun in self.nouns
-            if noun.objects and _is_sure(noun) and not re.search(f"{_WHERE}{noun.text}", text)
-        ]
+        things = [noun for noun in self.nouns if noun.objects and _is_sure(noun)]
+        return [noun for noun in things if not re.search(f"{_WHERE}{noun.text}", text)]
 
 
 def _parts_of(instruction: str) -> list[_Part]:

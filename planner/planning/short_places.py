@@ -34,14 +34,13 @@ class Errand:
     def add(self, noun: Token, lead: Sequence[str]) -> None:
         """Takes a place; `lead` are the words between it and the noun before."""
         last = self.places[-1] if self.places else None
-        is_furniture = bool(noun.furniture)
-        if last is not None and not lead and last.furniture is None and is_furniture:
+        if last is not None and not lead and last.furniture is None and noun.furniture:
             # "The kitchen worktop".
             self.places[-1] = replace(last, furniture=noun)
-        elif last is not None and lead[:1] in (["in"], ["of"]) and not is_furniture:
+        elif last is not None and lead[:1] in (["in"], ["of"]) and not noun.furniture:
             self.places[-1] = replace(last, room=noun)
         elif "from" not in lead:
-            self.places.append(Place(noun) if is_furniture else Place(room=noun))
+            self.places.append(Place(noun) if noun.furniture else Place(room=noun))
 
     def wanted(self) -> list[Place]:
         """Its places; rooms alone only where no furniture is said."""

@@ -386,26 +386,21 @@ def _begin_with(net: Any, start: Path, model: Path) -> None:
     """Takes the matrices of an adapter, which must have those that are trained and no others."""
     if not _is_adapted(net):
         raise PlannerError(f"{start}: is an adapter, and all weights are trained")
-    given = _matrices(start, model)
+    try:
+        import torch
+        from peft import load_peft_weights
+
+        if start.suffix == PACKED:
+            given = {n: torch.from_numpy(v) for n, v in read_adapter(start, model).items()}
+        else:
+            given = load_peft_weights(str(start), device="cpu")
+    except (OSError, ValueError) as error:
+        raise PlannerError(f"{start}: is not the folder of an adapter: {error}") from None
     shapes = {name: tuple(weights.shape) for name, weights in given.items()}
     wanted = {name: tuple(weights.shape) for name, weights in _given(net).items()}
     if shapes != wanted:
         raise PlannerError(f"{start}: its matrices are of another model, rank or --targets")
     _take(net, given)
-
-
-def _matrices(adapter: Path, model: Path) -> Any:
-    """Of an adapter's folder, or of its GGUF file."""
-    if adapter.suffix == PACKED:
-        import torch
-
-        return {n: torch.from_numpy(each) for n, each in read_adapter(adapter, model).items()}
-    try:
-        from peft import load_peft_weights
-
-        return load_peft_weights(str(adapter), device="cpu")
-    except (OSError, ValueError) as error:
-        raise PlannerError(f"{adapter}: is not the folder of an adapter: {error}") from None
 
 
 def _is_adapted(net: Any) -> bool:

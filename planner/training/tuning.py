@@ -6,7 +6,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -297,40 +297,32 @@ def write_adapter(adapter: Path, model: Path, file: Path) -> Path:
 
 
 def read_adapter(file: Path, model: Path) -> dict[str, NDArray[np.float32]]:
-    """The matrices of a LoRA adapter in a GGUF file, by peft's names, to train on.
-
-    Args:
-        file: as `write_adapter` wrote it.
-        model: folder of its base, of the LLaMA family.
+    """The matrices of an adapter for a model as `write_adapter` wrote it, by peft's names.
 
     Raises:
-        FileError: if it is not such a file.
-        PlannerError: without the extra `train`.
+        FileError: for another file.
     """
+    import gguf
+
     check_gguf(file)
-    try:
-        import gguf
-    except ImportError as error:
-        raise PlannerError(f"reading an adapter needs the extra `train`: {error}") from None
     heads = _heads(_json(model / "config.json"))
     places = {short: place for place, short in _NAMES.items()}
     found: dict[str, NDArray[np.float32]] = {}
     try:
         reader: Any = gguf.GGUFReader(str(file))
         for tensor in reader.tensors:
-            _blk, layer, short, _weight, side = tensor.name.split(".")
+            _, layer, short, _, side = tensor.name.split(".")
             values = np.asarray(tensor.data, np.float32)
             if side == "lora_b" and short in heads:
                 values = rotated(values, heads[short], back=True)
-            side = side.replace("_a", "_A").replace("_b", "_B")
-            found[f"base_model.model.model.layers.{layer}.{places[short]}.{side}.weight"] = values
+            name = f"{layer}.{places[short]}.lora_{side[-1].upper()}.weight"
+            found[f"base_model.model.model.layers.{name}"] = values
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise FileError(file, "", f"is not an adapter: {error}") from None
     return found
 
 
 def _heads(shape: Mapping[str, Any]) -> Mapping[str, int]:
-    """How many heads the attention has, by what is rotated."""
     heads = int(shape["num_attention_heads"])
     return {"attn_q": heads, "attn_k": int(shape.get("num_key_value_heads") or heads)}
 
@@ -341,7 +333,7 @@ def rotated(values: NDArray[Any], heads: int, *, back: bool = False) -> NDArray[
     Args:
         values: (heads * size, n).
         heads: of the attention.
-        back: from llama.cpp's order instead.
+        back: from that order.
     """
     pairs = values.shape[0] // heads // 2
     sizes = (heads, pairs, 2) if back else (heads, 2, pairs)
@@ -371,11 +363,7 @@ def _packed(fields: Mapping[str, str | float], tensors: Mapping[str, Half]) -> b
         parts.append(struct.pack("<IQ", _F16, begin))
         begin += len(_filled(values.tobytes()))
     head = _filled(b"".join(parts))
-    return head + b"".join(_all(tensors.values()))
-
-
-def _all(tensors: Iterable[Half]) -> Iterable[bytes]:
-    return (_filled(np.ascontiguousarray(values).tobytes()) for values in tensors)
+    return head + b"".join(_filled(values.tobytes()) for values in tensors.values())
 
 
 def _filled(content: bytes) -> bytes:
