@@ -72,17 +72,10 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
         help="of traces: at most N calls in vain before each thing done; default: all",
     )
     parser.add_argument(
-        "--longest",
-        type=int,
-        default=0,
-        metavar="TOKENS",
-        help="leave longer dialogues out, for small machines; 0 = none",
+        "--longest", type=int, default=0, metavar="TOKENS", help="leave out longer ones; 0 = none"
     )
     parser.add_argument(
-        "--start",
-        type=Path,
-        metavar="ADAPTER",
-        help="folder of an adapter to begin with, of the same rank and targets",
+        "--start", type=Path, metavar="ADAPTER", help="to begin with: its folder or GGUF file"
     )
     add_tuning(parser, HD)
 

@@ -13,10 +13,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from planner.memory.wording import read_description, words_of
 from planner.models.replies.turn import PUT_DOWN, Words
 from planner.planning.learned.tokens import NOUN, Token, nouns_of
+from planner.planning.short_places import Errand, errands_of
 from planner.world.belief import UNNAMED_CLASS, named_by_class
 from planner.world.catalogue import default_catalogue
 from planner.world.skill import SUCCESS_TEXT, SkillCall, SkillName
@@ -90,7 +92,7 @@ class ShortDialogue:
                 rooms.setdefault(self._room(number) or _NOWHERE, []).append(self._named(number))
         lines = [f"{room}: {', '.join(things)}" for room, things in rooms.items()]
         actions = ", ".join([*verbs, "Ask"] if may_ask else verbs)
-        meant = [*self._meant(self._nouns, with_furniture=True), *self._sources(self._parts)]
+        meant = [*self._meant(self._nouns), *self._sources(self._parts)]
         return "\n".join([*lines, f"Actions: {actions}", self._task, *meant])
 
     def result(self, result: str, deltas: Iterable[str]) -> str:
@@ -114,7 +116,8 @@ class ShortDialogue:
         found = self._naming(numbers)
         yield f"Task: {' '.join(part.text for part in found)}" if found else self._task
         nouns = dict.fromkeys(noun for part in found for noun in part.nouns if noun.furniture)
-        yield from self._meant(nouns, with_furniture=True)
+        targets = {number for part in found for number in self._targets(part, numbers)}
+        yield from self._meant(nouns, among=targets)
         yield from self._sources(part for part in found if not self._is_changed(part))
 
     def _sources(self, parts: Iterable[_Part]) -> Iterable[str]:
@@ -142,21 +145,14 @@ class ShortDialogue:
     def _left(self) -> Iterable[str]:
         """The parts of the task with something that was not handled yet, and where that is."""
         parts = [part for part in self._parts if self._is_left(part)]
-        if not parts:
-            yield _NOTHING_LEFT
-            return
-        yield f"{_LEFT} {' '.join(part.text for part in parts)}"
-        yield from self._meant(self._unhandled(), with_furniture=False)
+        yield f"{_LEFT} {' '.join(part.text for part in parts)}" if parts else _NOTHING_LEFT
+        things = self._told.keys() - self._furniture.keys()
+        yield from self._meant(self._unhandled() if parts else (), among=things)
 
     def _unhandled(self) -> list[Token]:
         """The things of the task that are not yet where their part says, or as it says."""
-        left = (
-            noun
-            for part in self._parts
-            for noun in part.things
-            if not self._is_all(noun, self._handled(part))
-        )
-        return [*dict.fromkeys(left)]
+        things = [(noun, self._handled(part)) for part in self._parts for noun in part.things]
+        return [*dict.fromkeys(noun for noun, done in things if not self._is_all(noun, done))]
 
     def _is_left(self, part: _Part) -> bool:
         wanted = part.things or [noun for noun in part.nouns if _is_sure(noun)]
@@ -211,13 +207,22 @@ class ShortDialogue:
                 yield from self._goals_of_free_hands()
             return
         parts = self._naming(held)
-        meant = [number for part in parts for noun in part.nouns for number in self._known(noun)]
-        goals = [number for number in meant if number in self._furniture]
+        goals = [number for part in parts for number in self._targets(part, held)]
         open_parts = [part for part in parts if not self._is_changed(part)]
         sources = [n for part in open_parts for each in part.needs for n in self._fit(each)]
         # What is to be filled is brought there first.
         is_first = sources and all(len(part.things) == 1 for part in parts)
         yield from (*sources, *(() if is_first else goals))
+
+    def _targets(self, part: _Part, numbers: Collection[str]) -> list[str]:
+        """Where a part wants some entities: what it says behind them, else all that it names."""
+        names = {self._told[number].class_name for number in numbers if number in self._told}
+        of_them = [e for e in part.errands if any(n.means(c) for n in e.things for c in names)]
+        places = [place for errand in of_them for place in errand.wanted()]
+        told = [(number, self._told[number].class_name) for number in self._furniture]
+        found = [n for n, name in told if any(p.fits(name, self._room(n)) for p in places)]
+        meant = [number for noun in part.nouns for number in self._known(noun)]
+        return found or [number for number in meant if number in self._furniture]
 
     def _goals_of_free_hands(self) -> Iterable[str]:
         """The furniture that a task is itself about, and where its things are."""
@@ -260,11 +265,8 @@ class ShortDialogue:
             for number in self._furniture:
                 yield SkillCall(SkillName.CLOSE, (self._class_and_number(number),))
         skills = default_state_skills().items()
-        unasked = [
-            skill.name
-            for name, skill in skills
-            if self._names_things and not _is_said(name, self._task)
-        ]
+        is_sure = self._names_things
+        unasked = [s.name for name, s in skills if is_sure and not _is_said(name, self._task)]
         yield from (
             SkillCall(name, (self._class_and_number(number),))
             for names, numbers in ((unasked, self._told), (_SWITCHING, self._changed))
@@ -312,11 +314,13 @@ class ShortDialogue:
             return True
         return any(number in self._known(noun) for noun in self._nouns)
 
-    def _meant(self, nouns: Iterable[Token], *, with_furniture: bool) -> Iterable[str]:
-        """For each of some nouns of the task, the entities that it may mean."""
+    def _meant(
+        self, nouns: Iterable[Token], *, among: Collection[str] | None = None
+    ) -> Iterable[str]:
+        """For each of some nouns of the task, the entities that it may mean, or those of some."""
         for noun in nouns:
             known = self._known(noun)
-            shown = [n for n in known if with_furniture or n not in self._furniture]
+            shown = [n for n in known if among is None or n in among]
             if shown or (noun.objects and not known and _is_sure(noun)):
                 yield f"{noun.text}: {', '.join(self._placed(n) for n in shown) or _UNSEEN}"
 
@@ -363,16 +367,14 @@ class _Part:
     text: str
     nouns: tuple[Token, ...]
     needs: tuple[Condition, ...] = ()
+    errands: tuple[Errand, ...] = ()
 
     @property
     def things(self) -> list[Token]:
         """What is to be handled, but not where: "the cup", not "next to the vase"."""
         text = self.text.lower()
-        return [
-            noun
-            for noun in self.nouns
-            if noun.objects and _is_sure(noun) and not re.search(f"{_WHERE}{noun.text}", text)
-        ]
+        things = [noun for noun in self.nouns if noun.objects and _is_sure(noun)]
+        return [noun for noun in things if not re.search(f"{_WHERE}{noun.text}", text)]
 
 
 def _parts_of(instruction: str) -> list[_Part]:
@@ -382,7 +384,7 @@ def _parts_of(instruction: str) -> list[_Part]:
         if found and _REFERS.search(text) and not any(n.objects and _is_sure(n) for n in nouns):
             before = found.pop()
             text, nouns = f"{before.text} {text}", (*before.nouns, *nouns)
-        found.append(_Part(text, nouns, tuple(_needs_of(text))))
+        found.append(_Part(text, nouns, tuple(_needs_of(text)), errands_of(text)))
     return found
 
 
@@ -393,9 +395,15 @@ def _needs_of(text: str) -> Iterable[Condition]:
 
 
 def _is_said(skill: str, text: str) -> bool:
-    """Whether a text has a word for a skill, such as "filled"."""
+    """Whether a text has a word for a skill, such as "filled", apart from names as "toaster"."""
     words = _SAID.get(skill, f"(?:re)?{skill}")
-    return re.search(rf"\b(?:{words})", text, re.IGNORECASE) is not None
+    return re.search(rf"\b(?:{words})", _without_names(text)) is not None
+
+
+@lru_cache(maxsize=64)
+def _without_names(text: str) -> str:
+    named = "|".join(re.escape(noun.text) for noun in nouns_of(text) if _is_sure(noun))
+    return re.sub(rf"\b(?:{named})\b", "thing", text.lower()) if named else text.lower()
 
 
 def _lasting(states: str) -> set[str]:

@@ -27,6 +27,7 @@ from planner.training.tuning import (
     chosen,
     kept,
     learning_rate,
+    read_adapter,
     resume_checkpoint,
     save_checkpoint,
     step_count,
@@ -221,7 +222,7 @@ def _applied(tokenizer: Any, turns: list[dict[str, str]], *, ask: bool) -> str:
     return str(tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=ask))
 
 
-MODEL = "model"
+MODEL, PACKED = "model", ".gguf"
 # EPM-T6 and EPM-T8: query and value projections.
 TARGETS = ("q_proj", "v_proj")
 HD = TuningRecipe(rate=2.5e-4, alpha=128, rank=32, dropout=0.01, batch=10, epochs=30)
@@ -276,8 +277,8 @@ def tune_chats(
         trained: what.
         targets: ends of the names of the projections that get LoRA matrices.
         longest: dialogues of more tokens are left out, for small machines; 0 = none.
-        start: folder of an adapter of the same matrices to begin with; None = matrices that do
-            nothing yet.
+        start: folder or GGUF file of an adapter of the same matrices to begin with; None =
+            matrices that do nothing yet.
 
     Returns:
         What `local:` and a server take.
@@ -301,7 +302,7 @@ def tune_chats(
     whole = trained is Trained.WHOLE
     net = net.float() if whole else _with_matrices(net, model, targets, recipe)
     if start is not None:
-        _begin_with(net, start)
+        _begin_with(net, start, model)
     weights = [p for p in net.parameters() if p.requires_grad]
     optimiser = torch.optim.AdamW(weights, lr=recipe.rate, weight_decay=0.0)
     steps = step_count(len(samples), recipe)
@@ -381,14 +382,18 @@ def _with_matrices(net: Any, model: Path, targets: Sequence[str], recipe: Tuning
     return get_peft_model(net, config)
 
 
-def _begin_with(net: Any, start: Path) -> None:
+def _begin_with(net: Any, start: Path, model: Path) -> None:
     """Takes the matrices of an adapter, which must have those that are trained and no others."""
     if not _is_adapted(net):
         raise PlannerError(f"{start}: is an adapter, and all weights are trained")
     try:
+        import torch
         from peft import load_peft_weights
 
-        given = load_peft_weights(str(start), device="cpu")
+        if start.suffix == PACKED:
+            given = {n: torch.from_numpy(v) for n, v in read_adapter(start, model).items()}
+        else:
+            given = load_peft_weights(str(start), device="cpu")
     except (OSError, ValueError) as error:
         raise PlannerError(f"{start}: is not the folder of an adapter: {error}") from None
     shapes = {name: tuple(weights.shape) for name, weights in given.items()}
@@ -460,7 +465,7 @@ def _write(net: Any, tokenizer: Any, model: Path, folder: Path, trained: Trained
             _save(folder / ADAPTER, net.save_pretrained)
             packed = None
             if net.config.model_type == LLAMA:
-                packed = write_adapter(folder / ADAPTER, model, folder / f"{ADAPTER}.gguf")
+                packed = write_adapter(folder / ADAPTER, model, folder / f"{ADAPTER}{PACKED}")
             return Tuned(model, folder / ADAPTER, packed)
         whole = net if trained is Trained.WHOLE else net.merge_and_unload()
         _save(folder / MODEL, whole.save_pretrained, tokenizer.save_pretrained)

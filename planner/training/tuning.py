@@ -6,7 +6,7 @@ import json
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -268,10 +268,7 @@ def write_adapter(adapter: Path, model: Path, file: Path) -> Path:
     for field in ("use_dora", "use_rslora"):
         if config.get(field):
             raise FileError(adapter / _CONFIG, field, "is something that llama.cpp has not")
-    heads = {
-        "attn_q": int(shape["num_attention_heads"]),
-        "attn_k": int(shape.get("num_key_value_heads") or shape["num_attention_heads"]),
-    }
+    heads = _heads(shape)
     try:
         weights = load_file(adapter / _WEIGHTS)
     except (OSError, ValueError, KeyError) as error:
@@ -299,16 +296,49 @@ def write_adapter(adapter: Path, model: Path, file: Path) -> Path:
     return file
 
 
-def rotated(values: NDArray[Any], heads: int) -> NDArray[Any]:
+def read_adapter(file: Path, model: Path) -> dict[str, NDArray[np.float32]]:
+    """The matrices of an adapter for a model as `write_adapter` wrote it, by peft's names.
+
+    Raises:
+        FileError: for another file.
+    """
+    import gguf
+
+    check_gguf(file)
+    heads = _heads(_json(model / "config.json"))
+    places = {short: place for place, short in _NAMES.items()}
+    found: dict[str, NDArray[np.float32]] = {}
+    try:
+        reader: Any = gguf.GGUFReader(str(file))
+        for tensor in reader.tensors:
+            _, layer, short, _, side = tensor.name.split(".")
+            values = np.asarray(tensor.data, np.float32)
+            if side == "lora_b" and short in heads:
+                values = rotated(values, heads[short], back=True)
+            name = f"{layer}.{places[short]}.lora_{side[-1].upper()}.weight"
+            found[f"base_model.model.model.layers.{name}"] = values
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        raise FileError(file, "", f"is not an adapter: {error}") from None
+    return found
+
+
+def _heads(shape: Mapping[str, Any]) -> Mapping[str, int]:
+    heads = int(shape["num_attention_heads"])
+    return {"attn_q": heads, "attn_k": int(shape.get("num_key_value_heads") or heads)}
+
+
+def rotated(values: NDArray[Any], heads: int, *, back: bool = False) -> NDArray[Any]:
     """The rows of a projection in llama.cpp's order: it rotates neighbours, transformers halves.
 
     Args:
         values: (heads * size, n).
         heads: of the attention.
+        back: from that order.
     """
-    rows = values.shape[0]
-    halves = values.reshape(heads, 2, rows // heads // 2, *values.shape[1:])
-    return halves.swapaxes(1, 2).reshape(values.shape)
+    pairs = values.shape[0] // heads // 2
+    sizes = (heads, pairs, 2) if back else (heads, 2, pairs)
+    apart = values.reshape(*sizes, *values.shape[1:])
+    return apart.swapaxes(1, 2).reshape(values.shape)
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -333,11 +363,7 @@ def _packed(fields: Mapping[str, str | float], tensors: Mapping[str, Half]) -> b
         parts.append(struct.pack("<IQ", _F16, begin))
         begin += len(_filled(values.tobytes()))
     head = _filled(b"".join(parts))
-    return head + b"".join(_all(tensors.values()))
-
-
-def _all(tensors: Iterable[Half]) -> Iterable[bytes]:
-    return (_filled(np.ascontiguousarray(values).tobytes()) for values in tensors)
+    return head + b"".join(_filled(values.tobytes()) for values in tensors.values())
 
 
 def _filled(content: bytes) -> bytes:

@@ -92,7 +92,7 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
         InstructionError: for a text without words, one that is too long, or one in which the words
             of training hardly occur, as in another language.
     """
-    found = _tokens(text, vocabulary)
+    found = split_tokens(text, vocabulary)
     _check(found)
     return found
 
@@ -100,13 +100,14 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
 def nouns_of(text: str) -> tuple[Token, ...]:
     """The nouns of an instruction that may mean things or furniture, each once, in their order."""
     found: dict[tuple[frozenset[str], frozenset[str]], Token] = {}
-    for token in _tokens(text, ()):
+    for token in split_tokens(text):
         if token.objects or token.furniture:
             found.setdefault((token.objects, token.furniture), token)
     return tuple(found.values())
 
 
-def _tokens(text: str, vocabulary: Collection[str]) -> tuple[Token, ...]:
+def split_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...]:
+    """As `read_tokens`, of any text."""
     words = [token.word for token in tokens_of(_asked(text))]
     found: list[Token] = []
     at = 0

@@ -118,6 +118,30 @@ def test_a_reply_follows_the_grammar_and_the_dialogue_is_read_once() -> None:
 
 @pytest.mark.slow
 @needs_model
+def test_neither_an_adapter_nor_another_grammar_makes_it_read_a_dialogue_anew() -> None:
+    async def talk() -> None:
+        adapter = str(shipped_adapters()["react"])
+        model = GgufModel(small(adapters=(adapter,)), "smollm2", adapter=0)
+        rooms = ", ".join(f"chair_{number} in kitchen_0" for number in range(100, 140))
+        said = [Message(Speaker.USER, rooms)]
+        read = []
+        for word in ("cup", "plate", "spoon"):
+            grammar = f'root ::= "Pick[{word}_" ("1" | "2") "]\\nAssigned!"'
+            reply = await model.complete(Request(tuple(said), grammar=grammar, max_tokens=24))
+            assert reply.text.startswith(f"Pick[{word}_")
+            read.append(reply.usage)
+            said += [Message(Speaker.ASSISTANT, reply.text), Message(Speaker.USER, "Ok.")]
+        await model.close()
+        assert read[0].prompt_tokens > 300
+        # All but the turn that is new, and a few tokens at the seam.
+        for usage in read[1:]:
+            assert usage.cached_tokens >= 0.9 * usage.prompt_tokens
+
+    asyncio.run(talk())
+
+
+@pytest.mark.slow
+@needs_model
 def test_sampling_is_by_seed() -> None:
     async def sample(seed: int) -> str:
         return (await model.complete(Request(HELLO, max_tokens=12, seed=seed))).text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from planning_toys import ToyWorld, capabilities
@@ -166,6 +167,43 @@ def test_the_short_wording_brings_what_is_held_where_the_task_says() -> None:
     assert dialogue.usable(words) == words
 
 
+ROOMS = [
+    "Object.100: desk in bedroom_0",
+    "Object.101: table in kitchen_0",
+    "Object.102: table in living_room_0",
+    "Object.103: chest of drawers in living_room_0",
+    "Object.104: sink in bathroom_0",
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "offered"),
+    [
+        ("Put the candle on a table in the kitchen.", ("table_101",)),
+        ("Put the candle on the kitchen table.", ("table_101",)),
+        ("Take the candle to the bathroom.", ("sink_104",)),
+        ("Clean the candle, and carry it to one of the bathrooms.", ("sink_104",)),
+        ("Take the candle from the table in the kitchen to the desk.", ("desk_100",)),
+        ("Clean the cup on the dresser, and put the candle onto the desk.", ("desk_100",)),
+        ("The candle goes on a table and the cup in the sink.", ("table_101", "table_102")),
+        ("Put the candle next to the cup on the desk.", ("desk_100",)),
+        # None is known: any that the sentence names.
+        ("Put the candle on a table in the garage.", ("table_101", "table_102")),
+    ],
+)
+def test_what_is_held_goes_where_is_said_behind_it(task: str, offered: tuple[str, ...]) -> None:
+    dialogue = ShortDialogue(task, ROOMS)
+    dialogue.result(PICKED, ["Add Object.149 (picked): candle"])
+    words = Words(("candle_149",), tuple(sorted(line_name(line) for line in ROOMS)), ())
+    assert dialogue.usable(words).furniture == offered
+
+
+def line_name(line: str) -> str:
+    """`table_101` of `Object.101: table in kitchen_0`."""
+    number, _, name = line.partition(" in ")[0].removeprefix("Object.").partition(": ")
+    return f"{name.replace(' ', '_')}_{number}"
+
+
 def test_what_is_to_be_filled_is_brought_to_a_faucet_first() -> None:
     lines = [*LINES, "Object.105: sink in kitchen_0"]
     dialogue = ShortDialogue("Fill the cup. Then put it on a worktop.", lines)
@@ -246,6 +284,18 @@ def test_nothing_ends_while_something_that_is_known_was_not_handled(
     assert (done in [*dialogue.needless()]) is is_left
 
 
+@pytest.mark.parametrize("thing", ["toaster", "watering can", "coffee pot", "scrub brush"])
+def test_a_word_within_a_things_name_asks_for_nothing(thing: str) -> None:
+    dialogue = ShortDialogue(f"Put the {thing} on counters in the kitchen.", LINES)
+    dialogue.result(PICKED, [f"Add Object.149 (picked): {thing}"])
+    placed = [f"Update Object.149: {thing} with the Object.102"]
+    assert dialogue.result(PUT, placed).splitlines()[-1] == "Nothing left."
+    needless = [*dialogue.needless()]
+    assert SkillCall("Done") not in needless
+    changes = ("Toast", "Water", "Brew", "Clean", "PowerOn")
+    assert all(SkillCall(name, ("bowl_104",)) in needless for name in changes)
+
+
 @pytest.mark.parametrize(("task", "is_asked"), [("Close the drawers.", True), ("Tidy.", False)])
 def test_doors_are_closed_where_the_task_says_so(task: str, is_asked: bool) -> None:
     close = SkillCall("Close", ("chest_of_drawers_103",))
@@ -270,6 +320,8 @@ def test_a_trace_is_told_in_the_short_wording_as_it_was_asked(toy_world: Make) -
     provenance = Provenance(source="react", run="r", episode_id="e", house="h")
     (trace,) = recorder.traces(provenance, reward=True, percent_complete=1.0)
     assert tuple(messages_of(trace, Wording.SHORT))[:-1] == tuple(model.asked[-1])
+    # What was read once stays as it was: a prompt is the one before it, its reply and a turn.
+    assert all(now[: len(before)] == before for before, now in pairwise(model.asked))
     assert model.asked[-1][2].text == f"Navigate[{pieces[0]}]\nAssigned!"
     assert len(transcript(model.asked[0])) < 0.6 * len(transcript(messages_of(trace)[:2]))
 

@@ -325,19 +325,36 @@ def test_bad_input_is_one_clear_error(tiny: Path, talks: Path, tmp_path: Path) -
         tune_chats(chats, tmp_path, tmp_path / "e", TINY, lambda at: None)
 
 
+def _as_llama(tiny: Path, folder: Path) -> Path:
+    """The tiny model in the family whose adapters are written as GGUF files too."""
+    import torch
+    from transformers import AutoConfig, AutoTokenizer, LlamaConfig, LlamaForCausalLM
+
+    torch.manual_seed(3)
+    shape = AutoConfig.from_pretrained(tiny).to_dict()
+    names = ("vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers")
+    names += ("num_attention_heads", "num_key_value_heads")
+    LlamaForCausalLM(LlamaConfig(**{name: shape[name] for name in names})).save_pretrained(folder)
+    AutoTokenizer.from_pretrained(tiny).save_pretrained(folder)
+    return folder
+
+
 def test_training_begins_with_an_adapter_of_the_same_matrices(
     tiny: Path, talks: Path, tmp_path: Path
 ) -> None:
-    chats = read_chats([talks])
+    chats, tiny = read_chats([talks]), _as_llama(tiny, tmp_path / "llama")
     told: list[TuningProgress] = []
     recipe = replace(TINY, rate=2e-2, epochs=15)
-    first = tune_chats(chats, tiny, tmp_path / "first", recipe, told.append).adapter
-    begun = len(told)
-    tune_chats(chats, tiny, tmp_path / "next", recipe, told.append, start=first)
+    made = tune_chats(chats, tiny, tmp_path / "first", recipe, told.append)
+    first, loss = made.adapter, told[-1].loss
     # What it had learned is there at its first step.
-    learned = told[0].loss - told[begun - 1].loss
+    learned = told[0].loss - loss
     assert learned > 0.1
-    assert told[begun].loss == pytest.approx(told[begun - 1].loss, abs=0.1 * learned)
+    for start in (first, made.packed):
+        begun = len(told)
+        again = tmp_path / f"next{begun}"
+        tune_chats(chats, tiny, again, replace(recipe, epochs=1), told.append, start=start)
+        assert told[begun].loss == pytest.approx(loss, abs=0.1 * learned)
     other = replace(recipe, rank=2)
     with pytest.raises(PlannerError, match="first/adapter: its matrices are of another model"):
         tune_chats(chats, tiny, tmp_path / "other", other, told.append, start=first)

@@ -15,7 +15,7 @@ import pytest
 
 from planner.models.gguf import Engine, LlamaProcess, smollm2_file
 from planner.training import tuning
-from planner.training.tuning import rotated, unpack, write_adapter
+from planner.training.tuning import read_adapter, rotated, unpack, write_adapter
 from planner.world.errors import FileError, PlannerError
 
 PLACES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
@@ -49,7 +49,12 @@ def test_what_is_written_is_read_back(tmp_path: Path) -> None:
     tensors = _tensor("self_attn.k_proj", "A", 2, 6) | _tensor("self_attn.k_proj", "B", 4, 2)
     tensors |= _tensor("mlp.up_proj", "B", 4, 2)
     folder = _folder(tmp_path / "adapter", tensors)
-    read = gguf.GGUFReader(str(write_adapter(folder, folder, tmp_path / "adapter.gguf")))
+    file = write_adapter(folder, folder, tmp_path / "adapter.gguf")
+    again = read_adapter(file, folder)
+    assert {name: values.tolist() for name, values in again.items()} == {
+        name: values.tolist() for name, values in tensors.items()
+    }
+    read = gguf.GGUFReader(str(file))
     fields = {name: read.fields[name].contents() for name in read.fields}
     assert fields["general.type"] == "adapter"
     assert fields["adapter.type"] == "lora"
@@ -84,6 +89,14 @@ def test_a_model_of_another_family_is_refused(tmp_path: Path) -> None:
     (folder / "config.json").write_text('{"model_type": "qwen2"}')
     with pytest.raises(FileError, match="model_type: is not llama"):
         write_adapter(folder, folder, tmp_path / "adapter.gguf")
+
+
+def test_a_gguf_file_that_is_no_adapter_is_named(tmp_path: Path) -> None:
+    pytest.importorskip("gguf", reason="needs the extra train")
+    path = tmp_path / "adapter.gguf"
+    path.write_bytes(b"GGUF")
+    with pytest.raises(FileError, match=r"adapter\.gguf: is not an adapter"):
+        read_adapter(path, _folder(tmp_path / "model", _tensor("self_attn.k_proj", "A", 2, 6)))
 
 
 def test_only_a_gguf_file_is_unpacked(tmp_path: Path) -> None:
