@@ -33,7 +33,7 @@ class SuitePart:
 
 
 SUITES: Catalog[SuitePart] = Catalog(
-    "suite", __name__, "SHIPPED", f"{__name__}:SuitePart", INTERFACE
+    "suite", __name__, "SHIPPED", f"{__name__}:SuitePart", INTERFACE, group="planner.suites"
 )
 
 
