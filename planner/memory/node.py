@@ -466,6 +466,7 @@ class MemoryNode(ManagedNode):
             self._publish(memory.learn(seen, made, worker.name))
             self._looking.discard(seen.agent)
             self._have_done(seen.agent, seen.stamp_s)
+        worker.go_on(memory.snapshot().entities)
 
     def _observation(self, agent: str, exposure: Exposure | Seen) -> Observation | None:
         """The exposure with the agent's pose; None while its frames are not known."""

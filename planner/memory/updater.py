@@ -125,7 +125,8 @@ class ClearSight:
 # Lets a slow updater look in a thread of its own: newest pictures only, nobody waits for it.
 #
 # Pictures that come while it is busy replace each other, one an agent; what it made of a picture
-# is fetched by whoever owns the memory, who applies it in the memory's own thread.
+# is fetched by whoever owns the memory, who applies it in the memory's own thread. The next picture
+# is looked at with what came of it: two made with the same list would both add what both show.
 
 _log = logging.getLogger(__name__)
 
@@ -141,7 +142,6 @@ class Proposal:
 @dataclass(frozen=True, slots=True)
 class _Request:
     observation: Observation
-    entities: tuple[Entity, ...]
     last_action: str
 
 
@@ -160,6 +160,9 @@ class BackgroundUpdater:
         self._wake = threading.Condition()
         self._waiting: dict[str, _Request] = {}
         self._made: list[Proposal] = []
+        # The newest list, and whether all that was made is in it.
+        self._entities: tuple[Entity, ...] = ()
+        self._is_applied = True
         self._ended = False
         self.dropped = 0
         self.failed = 0
@@ -185,7 +188,8 @@ class BackgroundUpdater:
                 self.dropped += 1
             # What waits longest is looked at first, whoever's it is.
             waiting = self._waiting.pop(observation.agent, None)
-            request = _Request(observation, tuple(entities), last_action)
+            self._entities = tuple(entities)
+            request = _Request(observation, last_action)
             if waiting is None:
                 self._waiting[observation.agent] = request
             else:
@@ -193,10 +197,17 @@ class BackgroundUpdater:
             self._wake.notify()
 
     def take(self) -> list[Proposal]:
-        """What was made since the last call, in order."""
+        """What was made since the last call; the next picture waits for `go_on`."""
         with self._wake:
             made, self._made = self._made, []
         return made
+
+    def go_on(self, entities: Sequence[Entity]) -> None:
+        """Looks at the next picture, with the list after all that was taken has been applied."""
+        with self._wake:
+            self._entities = tuple(entities)
+            self._is_applied = not self._made
+            self._wake.notify()
 
     def close(self) -> None:
         """Ends the thread after the look under way; safe to call twice."""
@@ -207,14 +218,15 @@ class BackgroundUpdater:
     def _run(self) -> None:
         while True:
             with self._wake:
-                while not self._waiting and not self._ended:
+                while not (self._waiting and self._is_applied) and not self._ended:
                     self._wake.wait()
                 if self._ended:
                     return
                 request = self._waiting.pop(next(iter(self._waiting)))
+                entities, self._is_applied = self._entities, False
             try:
                 operations = self._updater.update(
-                    request.observation, request.entities, request.last_action
+                    request.observation, entities, request.last_action
                 )
             except Exception as error:
                 # A model may fail in any way; the memory stays as it is and goes on.

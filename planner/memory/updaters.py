@@ -25,10 +25,14 @@ def _make_privileged(request: UpdaterRequest) -> MakeUpdater:
 
 def _make_learned(request: UpdaterRequest) -> MakeUpdater:
     from planner.memory.learned.detector import Detector
+    from planner.memory.learned.segments import shipped_model
     from planner.memory.perception import make_perceiving
 
-    model = request.model.model
-    return make_perceiving(request, Detector.load(Path(model) if model else None))
+    given = request.model.model
+    # Command lines have made a name a path.
+    named = shipped_model(Path(given).name)
+    path = named if not Path(given).exists() and named.is_file() else Path(given)
+    return make_perceiving(request, Detector.load(path if given else None))
 
 
 def _make_voxels(form: str, request: UpdaterRequest) -> MakeUpdater:

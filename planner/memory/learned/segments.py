@@ -257,9 +257,9 @@ class Model:
     notes: Mapping[str, str]
 
 
-def shipped_model() -> Path:
-    """The model that comes with the package."""
-    return config_dir() / "models" / "memory.safetensors"
+def shipped_model(name: str = "") -> Path:
+    """The model that comes with the package, or the one for the sensors of a preset's name."""
+    return config_dir() / "models" / f"memory{name and '.'}{name}.safetensors"
 
 
 def write_model(path: Path, model: Model) -> None:
