@@ -46,6 +46,20 @@ TRAINING: Mapping[str, str] = {
         "test/planner/bench/test_memory_commands.py"
         "::test_a_model_is_trained_and_training_continues_where_it_was_stopped"
     ),
+    "planner train memory-views data/err --houses 24 --into-open 0.3 --places 3 "
+    "--recolored 0.25 --sensors consumer_rgbd": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_views_are_made_and_a_second_call_makes_none_again"
+    ),
+    "planner train memory-views data/clean --houses 24 --into-open 0.3 --places 3 "
+    "--recolored 0.25": (
+        "test/planner/bench/test_memory_commands.py"
+        "::test_views_are_made_and_a_second_call_makes_none_again"
+    ),
+    "planner train memory-model data/err data/rgbd --more data/clean "
+    "--start config/models/memory.safetensors      --steps 2500 --rate 1.5e-3 --looked-at 2000": (
+        "test/planner/training/test_detector.py::test_training_can_begin_with_the_weights_that_ship"
+    ),
     "planner train memory-data data/epm --episode trophy_show_0": (
         "test/planner/bench/test_memory_commands.py::test_conversations_are_made_of_a_rollout"
     ),

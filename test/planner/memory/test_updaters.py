@@ -80,3 +80,12 @@ def test_a_black_camera_teaches_nothing_and_takes_nothing_back(small_house: Hous
     assert [(e.name, e.position_m) for e in memory.entities] == known
     assert isinstance(updater, Counting)
     assert updater.counts["black pictures"] == len(looks)
+
+
+def test_a_model_that_ships_for_a_preset_of_sensors_goes_by_its_name() -> None:
+    """Also after a command line has made the name a path."""
+    for named in ("consumer_rgbd", "/anywhere/consumer_rgbd"):
+        request = UpdaterRequest("learned", UpdaterModel(model=named))
+        assert load_updater(request)(layout_of(1)).name == "learned"
+    with pytest.raises(PlannerError, match="memory_of_nowhere"):
+        load_updater(UpdaterRequest("learned", UpdaterModel(model="memory_of_nowhere")))
