@@ -235,7 +235,10 @@ def _first(before: Scene, now: Scene, name: str, touched: frozenset[str]) -> Thi
     states = {**thing.states, **known.states}
     openness = thing.openness if known.openness is None else known.openness
     moved = thing.kind is EntityKind.FURNITURE or name in touched
-    return replace(known if moved else thing, states=states, openness=openness)
+    # What it is taken for may be found out while it is held.
+    kind, ways = thing.class_name, thing.affordances
+    where = replace(known, class_name=kind, affordances=ways) if moved else thing
+    return replace(where, states=states, openness=openness)
 
 
 def _believed(node: BeliefNode, layout: House) -> Thing:

@@ -55,11 +55,12 @@ from planner.world.vocabulary import EntityKind, Relation
 MAX_CLOSER_LOOKS: Final = 3
 
 
-def may_be(facts: Facts, missing: str, taken: Collection[str]) -> list[BeliefNode]:
-    """The things that may be a missing one, likeliest first.
+def may_be(facts: Facts, notes: Notes, missing: str, taken: Collection[str]) -> list[BeliefNode]:
+    """The things in place or in a hand of the team that may be a missing one, likeliest first.
 
     Args:
         facts: what is believed.
+        notes: who is of the team.
         missing: a name whose class nothing known has.
         taken: names of things that stand for others already.
     """
@@ -69,7 +70,7 @@ def may_be(facts: Facts, missing: str, taken: Collection[str]) -> list[BeliefNod
         for node in facts.belief.of_kind(EntityKind.OBJECT)
         if (score := score_of(node.maybe, class_name))
         and node.name not in taken
-        and facts.base_spot(node.name) is not None
+        and (facts.base_spot(node.name) is not None or facts.holder(node.name) in notes.agents)
     ]
     found.sort(key=lambda pair: (-pair[0], pair[1].name))
     return [node for _, node in found]
@@ -82,8 +83,8 @@ def to_look_at(
     found: dict[str, float] = {}
     for name in missing:
         class_name = name.rpartition("_")[0]
-        for node in may_be(facts, name, taken)[:MAX_CLOSER_LOOKS]:
-            if _is_left(node.name, notes):
+        for node in may_be(facts, notes, name, taken)[:MAX_CLOSER_LOOKS]:
+            if _is_left(node.name, notes) and facts.holder(node.name) is None:
                 score = score_of(node.maybe, class_name)
                 found[node.name] = max(score, found.get(node.name, 0.0))
     return sorted(found, key=lambda name: (-found[name], name))
@@ -102,9 +103,10 @@ def to_take(
         left: how likely the thing is at one of the places that were not looked at yet.
     """
     class_name = missing.rpartition("_")[0]
-    for node in may_be(facts, missing, taken):
+    for node in may_be(facts, notes, missing, taken):
         usable = not notes.unusable(node.name, SkillName.NAVIGATE, SkillName.PICK)
-        was_near = node.name in notes.looked_closer or not left
+        is_held = facts.holder(node.name) is not None
+        was_near = is_held or node.name in notes.looked_closer or not left
         likely = score_of(node.maybe, class_name) >= left
         if likely and was_near and usable and node.name not in notes.gone:
             return node
