@@ -121,13 +121,17 @@ def _announced(source: Source, order: Order, do: Do) -> None:
 
 
 def _another_place(source: Source, order: Order, do: Do) -> None:
-    """Asks whether "another box" is another than that of an earlier request, or of now."""
+    """Asks whether "another box" is another than the box of an earlier request, or of now.
+
+    Where that too is "another", each is another than where its thing is now.
+    """
     for where in do.to:
         place = where.anchor
         if not isinstance(place, Noun) or not place.elsewhere or place.definite:
             continue
         before = [w.anchor for d in order.requests if d.start < do.start for w in d.to]
-        if any(isinstance(p, Noun) and p.kind == place.kind and p is not place for p in before):
+        named = [p for p in before if isinstance(p, Noun) and p is not place and not p.elsewhere]
+        if any(p.kind == place.kind for p in named):
             raise source.ask(AskReason.WHICH, place.start, place.end)
 
 

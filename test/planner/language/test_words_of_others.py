@@ -305,6 +305,12 @@ def test_what_no_rule_covers_is_not_done(text: str) -> None:
     assert not isinstance(interpret(text), Goal)
 
 
+def test_another_twice_is_another_than_where_each_is_now() -> None:
+    assert isinstance(
+        interpret("Put the pen on another table. Put the book on another table."), Goal
+    )
+
+
 @pytest.mark.parametrize("text", ["Play on the laptop.", "Read on the sofa."])
 def test_what_people_do_themselves_is_no_thing_to_move(text: str) -> None:
     assert not isinstance(interpret(text), Goal)
