@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Protocol
 
 from pydantic import JsonValue
@@ -211,6 +210,9 @@ def _reported_s(ended: Iterable[AgentResult]) -> list[float]:
     return [r.ended_s for r in results if r.ended_s is not None and r.duration_s is not None]
 
 
+# Wall seconds for which a call is repeated whose agent is busy with somebody else's, and between.
+BUSY_TIMEOUT_S, BUSY_PAUSE_S = 60.0, 1.0
+
 # Starts a call; the last argument receives its result, from any thread.
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
 
@@ -261,6 +263,9 @@ class RosWorld:
         self._picture, self._talk = picture, talk
         self._wait = BeliefWait(inputs, log)
         self._running: dict[str, SkillCall] = {}
+        # Of calls whose agent was busy: until when they are repeated, and the next time.
+        self._repeat_until_s: dict[str, float] = {}
+        self._paused: dict[str, asyncio.TimerHandle] = {}
         self._done: list[AgentResult] = []
         self._ended: list[AgentResult] = []
         self._ended_s = 0.0
@@ -308,17 +313,32 @@ class RosWorld:
         self._talk.say(message)
 
     def start(self, agent: str, call: SkillCall) -> None:
-        """Sends a call to the agent's skill executor; Done does not need one."""
+        """Sends a call to the agent's skill executor; Done does not need one.
+
+        While the agent does what somebody else asked of it, such as a call from the console, the
+        call is repeated for a while.
+        """
         if call.name == SkillName.DONE:
             # The world has no part in it, so that there is nothing to wait for.
             self._done.append(AgentResult(agent, call, SkillResult.success(), self.now_s))
             return
         self._inputs.unsettle(agent)
         self._running[agent] = call
+        self._repeat_until_s[agent] = asyncio.get_running_loop().time() + BUSY_TIMEOUT_S
+        self._send(agent, call)
+
+    def _send(self, agent: str, call: SkillCall) -> None:
         loop = asyncio.get_running_loop()
+        self._paused.pop(agent, None)
+
+        def answered(result: SkillResult) -> None:
+            if result.code is SkillCode.BUSY and loop.time() < self._repeat_until_s[agent]:
+                self._paused[agent] = loop.call_later(BUSY_PAUSE_S, self._send, agent, call)
+            else:
+                self._end(agent, call, result)
 
         def hear(result: SkillResult) -> None:
-            loop.call_soon_threadsafe(partial(self._end, agent, call, result))
+            loop.call_soon_threadsafe(answered, result)
 
         self._start(agent, call, hear)
 
@@ -359,8 +379,13 @@ class RosWorld:
 
     def halt(self) -> None:
         """Cancels every running call; each ends as soon as its agent stands."""
-        for agent in self._running:
-            self._cancel(agent)
+        for agent, call in list(self._running.items()):
+            self._repeat_until_s[agent] = -math.inf
+            if (paused := self._paused.pop(agent, None)) is None:
+                self._cancel(agent)
+            else:
+                paused.cancel()
+                self._end(agent, call, SkillResult.failure(SkillCode.CANCELED, "It never began."))
 
     async def stop(self) -> None:
         """Cancels every running call; returns when all agents have stopped."""

@@ -133,6 +133,45 @@ def test_both_adapters_deliver_results_of_one_moment_together(
     assert planner.batches == expected.batches
 
 
+def busy_then(
+    monkeypatch: pytest.MonkeyPatch, house: House, refusals: int, halt_after: int = 99
+) -> tuple[int, AgentResult]:
+    """How often a call was sent whose agent is busy so many times, and its result."""
+    monkeypatch.setattr(ros_world, "BUSY_PAUSE_S", 0.01)
+    busy, success = SkillResult(SkillCode.BUSY, "Busy."), SkillResult(SkillCode.SUCCESS, "")
+    planner, sent = Scripted({"agent_0": ["Wait[]"]}), 0
+    replayed = Replayed([], house)
+
+    def start(_: str, __: SkillCall, on_end: Callable[[SkillResult], None]) -> None:
+        nonlocal sent
+        sent += 1
+        on_end(busy if sent <= refusals else success)
+        if sent == halt_after:
+            asyncio.get_running_loop().call_soon(asyncio.create_task, world.stop())
+
+    world = RosWorld(replayed, start, lambda _: None, lambda _: None, lambda _: None)
+    asyncio.run(asyncio.wait_for(Session(Task("wait", AGENTS[:1]), planner, world).run(), 20))
+    (result,) = (one for one in planner.results if str(one.call) == "Wait[]")
+    return sent, result
+
+
+def test_a_call_is_repeated_while_its_agent_does_what_another_asked(
+    monkeypatch: pytest.MonkeyPatch, small_house: House
+) -> None:
+    sent, result = busy_then(monkeypatch, small_house, refusals=20)
+    assert (sent, result.result.code) == (21, SkillCode.SUCCESS)
+    monkeypatch.setattr(ros_world, "BUSY_TIMEOUT_S", 0.0)
+    sent, result = busy_then(monkeypatch, small_house, refusals=20)
+    assert (sent, result.result.code) == (1, SkillCode.BUSY)
+
+
+def test_a_call_that_waits_for_a_busy_agent_ends_when_all_stop(
+    monkeypatch: pytest.MonkeyPatch, small_house: House
+) -> None:
+    sent, result = busy_then(monkeypatch, small_house, refusals=20, halt_after=3)
+    assert (sent, result.result.code) == (3, SkillCode.CANCELED)
+
+
 ENDED_S = 2.0
 TURN = parse_call("Wait[]")
 
