@@ -95,6 +95,8 @@ def to_take(
 ) -> BeliefNode | None:
     """What to take for a missing thing; None if nothing is likely enough.
 
+    A hand that picked a thing of its class up holds it, whatever it is taken for since.
+
     Args:
         facts: what is believed.
         notes: what was tried.
@@ -105,9 +107,10 @@ def to_take(
     class_name = missing.rpartition("_")[0]
     for node in may_be(facts, notes, missing, taken):
         usable = not notes.unusable(node.name, SkillName.NAVIGATE, SkillName.PICK)
-        is_held = facts.holder(node.name) is not None
-        was_near = is_held or node.name in notes.looked_closer or not left
-        likely = score_of(node.maybe, class_name) >= left
+        holder = facts.holder(node.name)
+        was_near = holder is not None or node.name in notes.looked_closer or not left
+        picked = notes.picked.get(holder or "", "").rpartition("_")[0]
+        likely = picked == class_name or score_of(node.maybe, class_name) >= left
         if likely and was_near and usable and node.name not in notes.gone:
             return node
     return None

@@ -112,6 +112,7 @@ class Notes:
         why: the text of the last failure for each thing or furniture.
         inside_of: the furniture that a thing was believed to be inside.
         doing: the thing of each agent's latest job.
+        picked: what an agent picked up last and has not put down, by its name of that time.
         detours: how often a thing could not be reached in the usual way.
         obstructed: (agent, target) of failures for which nobody has made way yet.
         placed: how often each placement succeeded; more than a few means that it gets undone.
@@ -154,6 +155,7 @@ class Notes:
     why: dict[str, str] = field(default_factory=dict)
     inside_of: dict[str, str] = field(default_factory=dict)
     doing: dict[str, str] = field(default_factory=dict)
+    picked: dict[str, str] = field(default_factory=dict)
     detours: Counter[str] = field(default_factory=Counter)
     obstructed: list[tuple[str, str]] = field(default_factory=list)
     blocked: Counter[str] = field(default_factory=Counter)
@@ -206,10 +208,12 @@ class Notes:
         elif call.name == SkillName.CLOSE:
             self.shut.add(target)
         elif call.name == SkillName.PICK:
+            self.picked[agent] = target
             self.gone.pop(target, None)
             self._made_room(self.making_room.get(target, ""))
             self.beside = {k: v for k, v in self.beside.items() if target not in k}
         elif call.name == SkillName.PLACE:
+            self.picked.pop(agent, None)
             self.choice.pop(target, None)
             self.making_room.pop(target, None)
             furniture, reference = call.arguments[2], call.arguments[4]

@@ -73,6 +73,27 @@ def test_what_still_may_be_it_is_taken_when_it_was_found_nowhere(toy_world: Make
     assert any("take tablet_151 for pen_0" in d.thought for d in outcome.decisions)
 
 
+def test_what_is_taken_for_something_else_once_it_is_held_is_put_down_as_asked(
+    toy_world: Make,
+) -> None:
+    toy = with_pen(toy_world)
+    del toy.world.taken_for["pen_0"]
+
+    def mistaken(agent: str, call: SkillCall) -> SkillResult | None:
+        if call.name != SkillName.PICK:
+            return None
+        toy.world.things["pen_0"] = (Relation.HELD, agent)
+        toy.world.taken_for["pen_0"] = MAYBE_PEN
+        return SkillResult.success()
+
+    toy.world.fault = mistaken
+    outcome = toy.run(MOVE_PEN)
+    assert outcome.done, outcome.failure
+    calls = outcome.of("agent_0")
+    assert any("Place[tablet_151, on, table_0" in call for call in calls)
+    assert explored(outcome) == []
+
+
 def test_only_one_agent_walks_up_to_what_may_be_it(toy_world: Make) -> None:
     outcome = with_pen(toy_world, TWO).run(MOVE_PEN)
     assert outcome.done
