@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PLANNER = Path(sys.executable).with_name("planner")
-INPUTS = 2000
+INPUTS = 1000
 
 
 @pytest.mark.slow

@@ -17,8 +17,8 @@ NIGHTLY = (pytest.mark.slow, pytest.mark.nightly)
 BLOCKS = [
     range(10),
     pytest.param(range(10, 50), marks=pytest.mark.slow),
-    *(pytest.param(range(n, n + 50), marks=pytest.mark.slow) for n in range(50, 200, 50)),
-    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(200, 1000, 50)),
+    pytest.param(range(50, 100), marks=pytest.mark.slow),
+    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(100, 1000, 50)),
 ]
 
 
