@@ -311,10 +311,7 @@ class RankingModel:
 
     @single_blas_thread
     def room_probabilities(
-        self,
-        targets: Sequence[str],
-        rooms: Sequence[str],
-        furniture: Sequence[Sequence[str]] = (),
+        self, targets: Sequence[str], rooms: Sequence[str], furniture: Sequence[Sequence[str]] = ()
     ) -> Array:
         """(rooms,) probability that a room holds all targets; sums to 1.
 

@@ -146,11 +146,7 @@ class _Rankers:
     """The rankers that are compared, with those that lack classes."""
 
     def __init__(
-        self,
-        own: Sequence[House],
-        trained: Sequence[HouseTruth],
-        recipe: RankingRecipe,
-        told: Told,
+        self, own: Sequence[House], trained: Sequence[HouseTruth], recipe: RankingRecipe, told: Told
     ) -> None:
         self._table = TableRanker(counted(own))
         classes = sorted({name for house in trained for name in house.things})

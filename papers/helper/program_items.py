@@ -302,8 +302,7 @@ class ProgramItems:
 
 def _renamed(step: Step, old: str, new: str) -> Step:
     statement = replace(
-        step.statement,
-        variable=new if step.statement.variable == old else step.statement.variable,
+        step.statement, variable=new if step.statement.variable == old else step.statement.variable
     )
     return Step(statement, new)
 

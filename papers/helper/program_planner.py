@@ -9,13 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from random import Random
 
-from papers.helper.author import (
-    FailedStatement,
-    IsOf,
-    ProgramAuthor,
-    RetrievalAuthor,
-    Search,
-)
+from papers.helper.author import FailedStatement, IsOf, ProgramAuthor, RetrievalAuthor, Search
 from papers.helper.diagnosis import ImageTextMatcher, load_matcher
 from papers.helper.model_author import Asking, Examples, ModelAuthor, is_of, open_memory
 from papers.helper.parts import (
@@ -41,13 +35,7 @@ from papers.helper.programs.program import (
     program_text,
     statement_text,
 )
-from papers.helper.request_words import (
-    QUESTION,
-    answered_before,
-    as_dialogue,
-    as_feedback,
-    is_done,
-)
+from papers.helper.request_words import QUESTION, answered_before, as_dialogue, as_feedback, is_done
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.errors import PlannerError

@@ -488,10 +488,7 @@ def statements_of_words(text: str) -> tuple[Statement, ...]:
         )
     category = _category(sought)
     variable = "".join(f"_{c.lower()}" if c.isupper() else c for c in category).strip("_")
-    return (
-        Instance(variable, category, _landmark(sought), ()),
-        Invocation(variable, Method.GO_TO),
-    )
+    return (Instance(variable, category, _landmark(sought), ()), Invocation(variable, Method.GO_TO))
 
 
 def _landmark(sought: Sought) -> str:

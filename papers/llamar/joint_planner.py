@@ -17,14 +17,7 @@ from papers.llamar.right_replies import RightRescue, right_reply
 from papers.llamar.state import HORIZON, AgentView, Attempt, Situation
 from papers.llamar.team import JointPlan, Planned, Team
 from planner.models.caller import OnCall, Remark, ignore_call
-from planner.models.chat import (
-    ChatModel,
-    Message,
-    Reader,
-    Reference,
-    ReferenceReply,
-    Speaker,
-)
+from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Speaker
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Task, TeamMessage
 from planner.planning.planner_model import (

@@ -8,15 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from papers.llamar.actions import (
-    DIRECTIONS,
-    DONE,
-    EXPLORE,
-    IDLE,
-    Action,
-    Verb,
-    known_thing,
-)
+from papers.llamar.actions import DIRECTIONS, DONE, EXPLORE, IDLE, Action, Verb, known_thing
 from papers.llamar.prompt import InstanceNames, PromptingRole
 from papers.llamar.state import Situation
 from papers.llamar.team import Team

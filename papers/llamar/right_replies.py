@@ -370,11 +370,7 @@ def _lists(key: str, right: Sequence[str], faulty: Mapping[Fault, Sequence[str]]
 
 
 async def right_reply(
-    team: RightTeam,
-    role: PromptingRole,
-    situation: Situation,
-    random: Random,
-    reader: Reader,
+    team: RightTeam, role: PromptingRole, situation: Situation, random: Random, reader: Reader
 ) -> ReferenceReply:
     """The right reply of a role to a prompt, and its faulty versions.
 

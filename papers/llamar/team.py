@@ -30,15 +30,7 @@ from papers.llamar.prompt import (
     state_words,
 )
 from papers.llamar.skills import SUBTASK_SEPARATOR
-from papers.llamar.state import (
-    HOME,
-    MAX_AGENTS,
-    RESCUE,
-    TEAM_NAMES,
-    AgentView,
-    Attempt,
-    Setting,
-)
+from papers.llamar.state import HOME, MAX_AGENTS, RESCUE, TEAM_NAMES, AgentView, Attempt, Setting
 from papers.llamar.translator import Translation, Translator
 from planner.models.caller import Remark
 from planner.planning.planner import AgentResult, Context
@@ -527,7 +519,5 @@ def verbs_of(options: ActionOptions) -> tuple[Verb, ...]:
 
 def _fixed(options: ActionOptions) -> tuple[Action, ...]:
     return fixed_actions(
-        small_steps=options.small_steps,
-        explores=options.exploration,
-        repertoire=options.repertoire,
+        small_steps=options.small_steps, explores=options.exploration, repertoire=options.repertoire
     )

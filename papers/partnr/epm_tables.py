@@ -222,10 +222,7 @@ def row_keys() -> tuple[str, ...]:
 
 
 def table_lines(
-    runs: Sequence[Run],
-    named: Named,
-    curves: Sequence[Curve] = (),
-    lengths: Lengths | None = None,
+    runs: Sequence[Run], named: Named, curves: Sequence[Curve] = (), lengths: Lengths | None = None
 ) -> list[str]:
     """The paper's tables with ours beside them, as text.
 

@@ -113,13 +113,7 @@ def system(seat: Seat, examples: str = "") -> str:
     return "\n".join([" ".join(words), *([examples] if examples else [])])
 
 
-def opening(
-    instruction: str,
-    world: str,
-    verbs: Iterable[str],
-    *,
-    may_ask: bool = False,
-) -> str:
+def opening(instruction: str, world: str, verbs: Iterable[str], *, may_ask: bool = False) -> str:
     """The first user turn: task, world, possible actions, question (PARTNR-7.2)."""
     return "\n".join(
         [f"Task: {instruction}", world, ACTIONS, tool_lines(verbs, may_ask), "", QUESTION]

@@ -46,12 +46,7 @@ STACK_FAULTS = (
     (Fault.CALL, 1),
 )
 _MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
-_ROS_FAULTS = (
-    (Fault.SERVER_DEAD, 4),
-    (Fault.FREEZE, 3),
-    (Fault.KILL, 3),
-    (Fault.CALL, 2),
-)
+_ROS_FAULTS = ((Fault.SERVER_DEAD, 4), (Fault.FREEZE, 3), (Fault.KILL, 3), (Fault.CALL, 2))
 _INTERFACES = "the messages of Nav2, MoveIt and ros2_control"
 # Enough for a demo and a team to reach their verdict.
 _VERDICT_S = 150.0

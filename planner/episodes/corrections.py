@@ -254,10 +254,7 @@ def _evaluation(parts: dict[str, object], episode: Episode) -> dict[str, JsonVal
     if "propositions" not in parts:
         return episode.evaluation
     document = translated(
-        parts["propositions"],
-        parts["dependencies"],
-        parts["constraints"],
-        lambda word, _: (word,),
+        parts["propositions"], parts["dependencies"], parts["constraints"], lambda word, _: (word,)
     )
     evaluation = _read(document, episode.episode_id)
     inferred = draft_of(evaluation).evaluation(_starts(episode))

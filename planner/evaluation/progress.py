@@ -12,13 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from planner.evaluation.predicates import Variant
-from planner.evaluation.task import (
-    PersonPredicate,
-    Predicate,
-    Proposition,
-    asked_open,
-    asked_word,
-)
+from planner.evaluation.task import PersonPredicate, Predicate, Proposition, asked_open, asked_word
 from planner.language.lexicon import plural_of
 from planner.world.errors import FileError
 from planner.world.files import FileModel, read_model

@@ -71,12 +71,7 @@ class HouseFormat:
 
 
 HOUSE_FORMATS: Catalog[HouseFormat] = Catalog(
-    "house format",
-    "",
-    "",
-    f"{__name__}:HouseFormat",
-    INTERFACE,
-    group="planner.house_formats",
+    "house format", "", "", f"{__name__}:HouseFormat", INTERFACE, group="planner.house_formats"
 )
 
 

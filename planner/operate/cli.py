@@ -77,9 +77,7 @@ def add_attend_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="for example agent_0")
     environment.add_argument(parser)
     parser.add_argument(
-        "--skills",
-        action="store_true",
-        help="goals go to /AGENT/skill instead of /AGENT/primitive",
+        "--skills", action="store_true", help="goals go to /AGENT/skill instead of /AGENT/primitive"
     )
 
 

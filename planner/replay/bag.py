@@ -342,11 +342,7 @@ class Bag:
         return None if info is None else (info.type_name, info.definition)
 
     def raw(
-        self,
-        topics: Sequence[str] = (),
-        *,
-        start_ns: int | None = None,
-        end_ns: int | None = None,
+        self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[RawMessage]:
         """The messages of some topics (default: all) in the order of receipt.
 
@@ -370,11 +366,7 @@ class Bag:
             )
 
     def messages(
-        self,
-        topics: Sequence[str] = (),
-        *,
-        start_ns: int | None = None,
-        end_ns: int | None = None,
+        self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """As `raw`, with deserialized messages.
 

@@ -286,10 +286,7 @@ def _placed(
 
 
 def _no_place(
-    attempt: Attempt,
-    target: Target,
-    reference: Target | None,
-    troubles: list[PrimitiveResult],
+    attempt: Attempt, target: Target, reference: Target | None, troubles: list[PrimitiveResult]
 ) -> SkillResult:
     """The most informative failure: no space, then closed, then hidden, then too far."""
     codes = {trouble.code: trouble for trouble in troubles}

@@ -161,14 +161,10 @@ _BETWEEN: dict[str, dict[str, Bound]] = {
         (_SHOWN, "seed rate"),
     ),
     "planner_msgs/WorldGraph": _of(
-        (_WORLD_TIME, "header.stamp"),
-        (_COUNT, "sequence"),
-        (Items(MAX_THINGS), "nodes edges"),
+        (_WORLD_TIME, "header.stamp"), (_COUNT, "sequence"), (Items(MAX_THINGS), "nodes edges")
     ),
     "planner_msgs/EntityList": _of(
-        (_WORLD_TIME, "header.stamp"),
-        (_COUNT, "sequence"),
-        (Items(MAX_THINGS), "entities"),
+        (_WORLD_TIME, "header.stamp"), (_COUNT, "sequence"), (Items(MAX_THINGS), "entities")
     ),
     "planner_msgs/MemoryUpdate": _of(
         (_WORLD_TIME, "header.stamp"),
@@ -276,8 +272,7 @@ _WHOLE: dict[str, dict[str, Bound]] = {
     "planner_msgs/SaveMemory_Request": {"path": _PATH},
     "planner_msgs/LoadMemory_Request": {"path": _PATH},
     "planner_msgs/LoadEpisode_Request": _of(
-        (_PATH, "house episode"),
-        (Unbounded("opening a world refuses what is not a seed"), "seed"),
+        (_PATH, "house episode"), (Unbounded("opening a world refuses what is not a seed"), "seed")
     ),
     "planner_msgs/StepWorld_Request": {"duration_s": DURATION},
     "planner_msgs/Heartbeat": _of(
@@ -325,9 +320,7 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         (_WORLD_TIME, "stamp pose.header.stamp"),
     ),
     "planner_msgs/ExecutePrimitive_Feedback": _of(
-        (_TEXT, "phase"),
-        (_SHARE, "progress"),
-        (_WORLD_TIME, "pose.header.stamp"),
+        (_TEXT, "phase"), (_SHARE, "progress"), (_WORLD_TIME, "pose.header.stamp")
     ),
     "planner_msgs/ExecuteSkill_Result": _of(
         (_CODE, "code"),

@@ -123,10 +123,7 @@ def _in_order(content: bytes) -> bytes:
     """The file with its header in the order of names."""
     size = int.from_bytes(content[:8], "little")
     ordered = json.dumps(
-        json.loads(content[8 : 8 + size]),
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
+        json.loads(content[8 : 8 + size]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
     header = ordered.encode()
     header += b" " * (-len(header) % 8)

@@ -6,12 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.world.bounds import (
-    MAX_ANGLE_RAD,
-    MAX_COORDINATE_M,
-    MAX_DURATION_S,
-    MAX_STANDOFF_M,
-)
+from planner.world.bounds import MAX_ANGLE_RAD, MAX_COORDINATE_M, MAX_DURATION_S, MAX_STANDOFF_M
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.primitive import (
     MAX_DRIVE_S,

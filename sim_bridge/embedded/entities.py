@@ -14,14 +14,7 @@ from planner.world.person import Person
 from planner.world.receptacle import ThingShape
 from planner.world.shapes import UNKNOWN_LOOK, Color, Look
 from planner.world.state import EntityState
-from planner.world.vocabulary import (
-    EntityKind,
-    Hand,
-    Hands,
-    Relation,
-    first_held,
-    held_things,
-)
+from planner.world.vocabulary import EntityKind, Hand, Hands, Relation, first_held, held_things
 
 # [x, y, z, yaw] of a frame.
 Place = tuple[float, float, float, float]

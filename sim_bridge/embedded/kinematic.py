@@ -16,10 +16,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Box, Pose
 from planner.world.house import House
 from planner.world.observation import Observation
-from planner.world.primitive import (
-    Capabilities,
-    Primitive,
-)
+from planner.world.primitive import Capabilities, Primitive
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.entities import Agent, Localised
 from sim_bridge.embedded.options import Noise, WorldOptions

@@ -330,11 +330,7 @@ def _view_point(robot: Robot, pan_rad: float, tilt_rad: float) -> Vec3:
     level = max(-1.4, min(1.4, tilt_rad))
     away = ring + ahead * math.cos(level)
     return robot.base.apply(
-        (
-            away * math.cos(pan_rad),
-            away * math.sin(pan_rad),
-            mount[2] - ahead * math.sin(level),
-        )
+        (away * math.cos(pan_rad), away * math.sin(pan_rad), mount[2] - ahead * math.sin(level))
     )
 
 

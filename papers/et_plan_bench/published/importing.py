@@ -269,9 +269,7 @@ class _Importer:
             tuple(goalless),
         )
 
-    def _houses(
-        self,
-    ) -> tuple[dict[str, House], dict[tuple[str, str], tuple[ForeignScene, House]]]:
+    def _houses(self) -> tuple[dict[str, House], dict[tuple[str, str], tuple[ForeignScene, House]]]:
         """One house per environment; tasks that contradict earlier ones get their own."""
         groups: dict[str, tuple[ForeignScene, list[EtTask]]] = {}
         for task, needs in self._tasks:

@@ -303,12 +303,7 @@ def _generate(name: str, seed: int, needs: HouseNeeds, catalogue: Catalogue) -> 
     for attempt in range(_SEEDS_TRIED):
         try:
             house = generate_house(
-                name,
-                seed + attempt,
-                rooms=needs.counts,
-                required=required,
-                objects=0,
-                wide=_SMALL,
+                name, seed + attempt, rooms=needs.counts, required=required, objects=0, wide=_SMALL
             )
         except PlannerError as error:
             problem = error

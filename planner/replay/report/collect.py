@@ -370,11 +370,7 @@ def subtasks_of(scanned: Scanned, clock: WorldClock) -> tuple[Subtasks, ...]:
 
 
 def notices_of(
-    bag: Bag,
-    judged: Verdicts,
-    scanned: Scanned,
-    missed: Mapping[str, Sequence[Gap]],
-    task: Task,
+    bag: Bag, judged: Verdicts, scanned: Scanned, missed: Mapping[str, Sequence[Gap]], task: Task
 ) -> tuple[Notice, ...]:
     """What the reader must know first, the most serious first."""
     notices = []

@@ -244,10 +244,7 @@ def rejudged(folder: Path) -> Rejudged:
 
 
 def verdicts_of(
-    rejudged: Rejudged,
-    results: Sequence[Event[Judgement]],
-    steps: StepTimes,
-    clock: WorldClock,
+    rejudged: Rejudged, results: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
 ) -> Verdicts:
     """Both verdicts, whether they agree, and whether the bag's is final."""
     ends = [event.content for event in results if event.content.status != _RUNNING]

@@ -177,10 +177,7 @@ def _band(below: int, above: int) -> list[tuple[int, int, int]]:
     faces = []
     for k in range(SLICES):
         n = (k + 1) % SLICES
-        faces += [
-            (below + k, below + n, above + n),
-            (below + k, above + n, above + k),
-        ]
+        faces += [(below + k, below + n, above + n), (below + k, above + n, above + k)]
     return faces
 
 

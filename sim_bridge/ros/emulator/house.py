@@ -89,13 +89,7 @@ def _finger_yaw_rad(grip: Pose) -> float:
 class RobotHouse:
     """One episode's house with one robot in it."""
 
-    def __init__(
-        self,
-        house: House,
-        episode: Episode,
-        seed: int,
-        fail_grasps: float = 0.0,
-    ) -> None:
+    def __init__(self, house: House, episode: Episode, seed: int, fail_grasps: float = 0.0) -> None:
         """Loads an episode with exactly one agent.
 
         Raises:
