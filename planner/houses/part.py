@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
-from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.house import House
 
 INTERFACE = 1
@@ -93,7 +93,5 @@ def write_or_refuse(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    try:
+    with writing(path):
         write(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None

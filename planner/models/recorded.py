@@ -25,7 +25,7 @@ from planner.models.chat import (
     WrappedModel,
 )
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_lines
+from planner.world.files import FileModel, read_lines, writing
 
 # Dialogue files: every model call of an episode in full, for training and replay.
 #
@@ -341,11 +341,8 @@ class RecordingModel(WrappedModel):
         return answer
 
     def _write(self, mode: Literal["w", "a"], line: _Head | _Call) -> None:
-        try:
-            with self._path.open(mode, encoding="utf-8") as file:
-                file.write(line.model_dump_json() + "\n")
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error}") from None
+        with writing(self._path), self._path.open(mode, encoding="utf-8") as file:
+            file.write(line.model_dump_json() + "\n")
 
 
 class RecordedModel:

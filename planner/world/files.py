@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self, TypeAlias, TypeVar
 
@@ -158,6 +159,43 @@ def read_lines(path: Path) -> Iterator[bytes]:
 
 def _unreadable(path: Path, error: Exception) -> FileError:
     return FileError(path, "", f"cannot be read: {error}")
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Makes an error of the file system one that names the file that is read."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Makes an error of the file system one that names the file that is written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def replacing(path: Path, *, make_folder: bool = False) -> Iterator[Path]:
+    """A path beside a file, for what replaces it when all of it is written.
+
+    Raises:
+        FileError: if it cannot be written; the file is as it was.
+    """
+    aside = path.with_name(path.name + ".part")
+    with writing(path):
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield aside
+            aside.replace(path)
+        finally:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
 
 
 # Texts

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.furnishing import thing_parts
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
@@ -384,9 +385,7 @@ def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = N
             add_part(body, part, GROUP_THING)
     spec.compile()
     path = directory / f"{house.name}.xml"
-    try:
+    with writing(path):
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(spec.to_xml(), encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
     return path

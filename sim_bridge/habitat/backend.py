@@ -17,7 +17,7 @@ from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import FileModel
+from planner.world.files import FileModel, writing
 from planner.world.house import House, house_json
 from planner.world.observation import CameraFrame, Sighting
 from planner.world.person import refuse_people
@@ -64,11 +64,9 @@ def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> Habit
         return read_dataset(directory, layout)
     except FileError:
         pass
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     try:
         export_habitat(layout, draft, catalogue)
         shutil.rmtree(directory, ignore_errors=True)

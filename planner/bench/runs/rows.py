@@ -23,7 +23,7 @@ from planner.models.recorded import LINES
 from planner.planning.planner_model import Control, MemorySource, Observability, Privilege
 from planner.skills.kind import SkillKind
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_lines
+from planner.world.files import FileModel, read_lines, writing
 
 ROW_VERSION = 1
 ROWS_NAME = "rows.jsonl"
@@ -175,11 +175,9 @@ class RowFile:
             FileError: if it cannot be written.
         """
         self._path = path
-        try:
+        with writing(path):
             self._stream: IO[bytes] = path.open("ab+")
             self._stream.truncate(_whole_bytes(self._stream))
-        except OSError as error:
-            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
     def append(self, row: Row) -> None:
         """Appends a row, which is on disk when this returns.
@@ -187,12 +185,10 @@ class RowFile:
         Raises:
             FileError: if it cannot be written.
         """
-        try:
+        with writing(self._path):
             self._stream.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
             self._stream.flush()
             os.fsync(self._stream.fileno())
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
 
     def __enter__(self) -> RowFile:
         """Returns the object itself."""

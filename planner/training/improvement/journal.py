@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_versioned
+from planner.world.files import FileModel, read_versioned, writing
 
 # Success on held-out tasks by the number of roll-outs: the file `curve.json`.
 
@@ -102,14 +102,12 @@ class Journal:
         self._path = folder / JOURNAL
         self.steps: list[Step] = []
         kept = json.loads(json.dumps(identity, sort_keys=True))
-        try:
+        with writing(self._path):
             folder.mkdir(parents=True, exist_ok=True)
             before = self._path.read_bytes() if self._path.exists() else b""
             whole = before[: before.rfind(b"\n") + 1]
             if whole != before:
                 os.truncate(self._path, len(whole))
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
         lines = whole.decode("utf-8", "replace").splitlines()
         if not lines:
             self._append(json.dumps({"begun": kept}, sort_keys=True))
@@ -163,10 +161,7 @@ class Journal:
             ) from None
 
     def _append(self, line: str) -> None:
-        try:
-            with self._path.open("ab") as stream:
-                stream.write(line.encode() + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
+        with writing(self._path), self._path.open("ab") as stream:
+            stream.write(line.encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())
