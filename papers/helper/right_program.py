@@ -243,16 +243,9 @@ def _tops(rooms: Sequence[str], layout: House) -> tuple[str, ...]:
 # Attributes of programs by state; other states have no attribute.
 _ATTRIBUTES = {"clean": "clean", "toasted": "toasted", "cooked": "cooked"}
 _ORDER = (
-    "clean",
-    "sliced",
-    "filled",
-    "filled_with_water",
-    "filled_with_coffee",
-    "toasted",
-    "cooked",
-    "boiled",
-    "watered",
-)
+    "clean", "sliced", "filled", "filled_with_water", "filled_with_coffee", "toasted", "cooked",
+    "boiled", "watered",
+)  # fmt: skip
 _METHODS = {"clean": Method.CLEAN, "toasted": Method.TOAST, "cooked": Method.COOK}
 
 

@@ -194,25 +194,13 @@ class Verb(StrEnum):
 
 
 INTERACTIONS = (
-    Verb.PICKUP,
-    Verb.PUT,
-    Verb.OPEN,
-    Verb.CLOSE,
-    Verb.SLICE,
-    Verb.CLEAN,
-    Verb.TOGGLE_ON,
+    Verb.PICKUP, Verb.PUT, Verb.OPEN, Verb.CLOSE, Verb.SLICE, Verb.CLEAN, Verb.TOGGLE_ON,
     Verb.TOGGLE_OFF,
-)
+)  # fmt: skip
 RESCUES = (
-    Verb.GET_SAND,
-    Verb.GET_WATER,
-    Verb.USE_SAND,
-    Verb.USE_WATER,
-    Verb.STORE_SUPPLY,
-    Verb.CLEAR_INVENTORY,
-    Verb.CARRY,
-    Verb.DROP_OFF,
-)
+    Verb.GET_SAND, Verb.GET_WATER, Verb.USE_SAND, Verb.USE_WATER, Verb.STORE_SUPPLY,
+    Verb.CLEAR_INVENTORY, Verb.CARRY, Verb.DROP_OFF,
+)  # fmt: skip
 _ANGLES = tuple(str(angle) for angle in ANGLES_DEG)
 _VALUES = {
     Verb.MOVE: DIRECTIONS,

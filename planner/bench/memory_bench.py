@@ -305,23 +305,10 @@ class _Staleness:
 # Output
 
 _RATES = (
-    "precision",
-    "recall",
-    "recall_seen",
-    "recall_all",
-    "precision_any_class",
-    "recall_any_class",
-    "precision_any_place",
-    "recall_any_place",
-    "hallucinations_end",
-    "hallucinations_mean",
-    "error_m",
-    "parents_right",
-    "staleness_s",
-    "stale_share",
-    "update_ms",
-    "size_bytes",
-)
+    "precision", "recall", "recall_seen", "recall_all", "precision_any_class", "recall_any_class",
+    "precision_any_place", "recall_any_place", "hallucinations_end", "hallucinations_mean",
+    "error_m", "parents_right", "staleness_s", "stale_share", "update_ms", "size_bytes",
+)  # fmt: skip
 
 
 def summary(scores: Sequence[HouseScore]) -> dict[str, dict[str, Interval | None]]:

@@ -33,17 +33,10 @@ BLOCKED_PER_TIMEOUT = 3
 MAX_FAILURES = 80
 
 # Codes for which repeating the same call is pointless.
-HOPELESS = frozenset(
-    {
-        SkillCode.UNPARSABLE,
-        SkillCode.UNKNOWN_SKILL,
-        SkillCode.WRONG_ARGUMENTS,
-        SkillCode.WRONG_ROLE,
-        SkillCode.NOT_ABLE,
-        SkillCode.NOT_ARTICULATED,
-        SkillCode.NO_AFFORDANCE,
-    }
-)
+HOPELESS = frozenset({
+    SkillCode.UNPARSABLE, SkillCode.UNKNOWN_SKILL, SkillCode.WRONG_ARGUMENTS,
+    SkillCode.WRONG_ROLE, SkillCode.NOT_ABLE, SkillCode.NOT_ARTICULATED, SkillCode.NO_AFFORDANCE,
+})  # fmt: skip
 # Codes that may change once this agent, or another one, stands elsewhere.
 OBSTRUCTED = frozenset(
     {
