@@ -89,9 +89,9 @@ def draft_of(evaluation: Evaluation) -> Draft:
             hold in every state or in none.
     """
     if evaluation.always or evaluation.never:
-        raise PlannerError("what must hold in every state, or in none, is not in PARTNR's format")
+        raise PlannerError("what must hold in every state, or in none, is not in this format")
     if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
-        raise PlannerError("whether something is open is not in PARTNR's format")
+        raise PlannerError("whether something is open is not in this format")
     if any(is_about_person(p.predicate) for p in evaluation.propositions):
         raise PlannerError("corrections cannot say what is done with persons")
     everything = range(len(evaluation.propositions))

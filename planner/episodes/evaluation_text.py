@@ -304,9 +304,7 @@ def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
         elif word == "number":
             numbers = _items(value, where) if isinstance(value, list) else [value]
             if any(number not in (None, 1) for number in numbers):
-                raise FieldError(
-                    where, "more than one of a list is not in our language (PARTNR-D15)"
-                )
+                raise FieldError(where, "more than one of a list is not in our language")
         elif word == "l2_threshold":
             args[word] = _plain(value, where)
         else:

@@ -535,7 +535,7 @@ class JudgePart:
 
 
 JUDGES: Mapping[str, JudgePart] = {
-    "strict": JudgePart(summary="the rules as PARTNR's paper defines them", make=StrictJudge)
+    "strict": JudgePart(summary="the rules as the paper defines them", make=StrictJudge)
 }
 
 ALL_JUDGES: Catalog[JudgePart] = Catalog(

@@ -142,7 +142,7 @@ UPDATERS: Mapping[str, UpdaterPart] = {
         truth_instead_of_model=True,
     ),
     "vlm": UpdaterPart(
-        summary="EPM's: a vision-language model, on a server or in this process, writes the edits",
+        summary="a vision-language model, on a server or in this process, writes the edits",
         make=_make_vlm,
         needs_model=True,
         takes_server=True,

@@ -59,6 +59,7 @@ class FileModel(BaseModel):
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_model(path: Path, model: type[ModelT]) -> ModelT:
@@ -155,6 +156,20 @@ def read_lines(path: Path) -> Iterator[bytes]:
                 yield line
         except OSError as error:
             raise _unreadable(path, error) from None
+
+
+def read_line(path: Path, number: int, line: str | bytes, read: Callable[[Any], T]) -> T:
+    """A line of JSON, by a model's or an adapter's `validate_json`.
+
+    Raises:
+        FileError: naming the line and its field.
+    """
+    try:
+        return read(line)
+    except ValidationError as error:
+        plain = from_validation(path, error)
+        where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+        raise FileError(path, where, plain.reason) from None
 
 
 def _unreadable(path: Path, error: Exception) -> FileError:

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_versioned, writing
+from planner.world.errors import FileError
+from planner.world.files import FileModel, read_line, read_versioned, writing
 
 # Success on held-out tasks by the number of roll-outs: the file `curve.json`.
 
@@ -113,7 +113,10 @@ class Journal:
             self._append(json.dumps({"begun": kept}, sort_keys=True))
         else:
             self._check(lines[0], kept)
-            self.steps = [self._read(n, line) for n, line in enumerate(lines[1:], 2)]
+            self.steps = [
+                read_line(self._path, n, line, Step.model_validate_json)
+                for n, line in enumerate(lines[1:], 2)
+            ]
 
     def has(self, stage: Stage, iteration: int) -> bool:
         """Whether a stage is finished."""
@@ -150,15 +153,6 @@ class Journal:
                 f"is {begun.get(key)!r}, not {identity.get(key)!r}: resume with the same settings, "
                 "or give another folder",
             )
-
-    def _read(self, number: int, line: str) -> Step:
-        try:
-            return Step.model_validate_json(line)
-        except ValidationError as error:
-            plain = from_validation(self._path, error)
-            raise FileError(
-                self._path, f"line {number} {plain.field}".strip(), plain.reason
-            ) from None
 
     def _append(self, line: str) -> None:
         with writing(self._path), self._path.open("ab") as stream:
