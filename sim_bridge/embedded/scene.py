@@ -355,7 +355,7 @@ def _distance(scene: Scene, geom: int, origin: FloatArray, direction: FloatArray
 # Exports a house as an MJCF file, for MuJoCo without this project.
 
 
-def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = None) -> Path:
+def export_mujoco(house: House, directory: Path) -> Path:
     """Writes `<house>.xml`: the embedded simulator's model of the house and its things.
 
     Drawers, doors and lids are joints with their travel as range; things are mocap bodies. Nothing
@@ -364,7 +364,7 @@ def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = N
     Raises:
         FileError: if a class is not in the catalogue or the file cannot be written.
     """
-    known = catalogue or default_catalogue()
+    known = default_catalogue()
     spec = house_spec(house, known)
     spec.compiler.degree = False
     for piece in house.furniture:

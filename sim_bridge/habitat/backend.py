@@ -128,19 +128,17 @@ class HabitatBackend(KinematicBackend):
     def __init__(
         self,
         options: HabitatOptions | None = None,
-        catalogue: Catalogue | None = None,
         *,
         worker: Path = WORKER,
     ) -> None:
-        """Uses the shipped settings and catalogue by default.
+        """Uses the shipped settings by default.
 
         Args:
             options: of the backend.
-            catalogue: of classes.
             worker: the program that runs habitat-sim.
         """
         settings = options or default_options()
-        super().__init__(settings, catalogue)
+        super().__init__(settings)
         self._settings, self._worker = settings, worker
         self._models = read_models(settings.models)
         self._houses: list[_HouseData] = []

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 
 from papers.et_plan_bench.published.file import (
     FLOOR,
@@ -49,7 +48,8 @@ from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, ROBOT, Criteria, Episode
-from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_model
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import check_episode
 from planner.world.object_checks import Reach
@@ -405,7 +405,7 @@ class _Episode:
             "furniture": open_at_start(calls, self._placed.values(), self._house),
             "criteria": criteria,
         }
-        bare = self._validated(document)
+        bare = parse_model(document, Episode, self._task.file)
         for finding in check_episode(
             bare, self._house, catalogue, self._importer.reach(self._house)
         ):
@@ -418,7 +418,7 @@ class _Episode:
         if unfit is not None:
             return bare, f"the evaluation language cannot say it: {unfit[1]}"
         goal = {"evaluation": judged.evaluation, "task_types": task_types(read)}
-        return self._validated({**document, **goal}), ""
+        return parse_model({**document, **goal}, Episode, self._task.file), ""
 
     def _name_of(self, _word: str, number: int) -> str | None:
         """Our name for an entity of the data set; None if it does not exist here."""
@@ -427,12 +427,6 @@ class _Episode:
         if number in self._needs.pieces:
             return _piece_name(self._needs.pieces[number][0], number)
         return self._scene.rooms.get(_room_name(number))
-
-    def _validated(self, document: Mapping[str, object]) -> Episode:
-        try:
-            return Episode.model_validate(document)
-        except ValidationError as error:
-            raise from_validation(self._task.file, error) from None
 
     def _things(self) -> list[ForeignThing]:
         things = []
