@@ -177,7 +177,7 @@ def _unreadable(path: Path, error: Exception) -> FileError:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def reading(path: Path | str) -> Iterator[None]:
     """Makes an error of the file system one that names the file that is read."""
     try:
         yield
@@ -186,7 +186,7 @@ def reading(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path | str) -> Iterator[None]:
     """Makes an error of the file system one that names the file that is written."""
     try:
         yield

@@ -213,16 +213,10 @@ def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
 
 
 # Those of `routine`. It neither talks with persons nor gives them things.
-PRIMITIVES = frozenset(
-    {
-        PrimitiveName.NAVIGATE,
-        PrimitiveName.LOOK,
-        PrimitiveName.PICK,
-        PrimitiveName.PLACE,
-        PrimitiveName.OPEN,
-        PrimitiveName.CLOSE,
-    }
-)
+PRIMITIVES = frozenset({
+    PrimitiveName.NAVIGATE, PrimitiveName.LOOK, PrimitiveName.PICK, PrimitiveName.PLACE,
+    PrimitiveName.OPEN, PrimitiveName.CLOSE,
+})  # fmt: skip
 TIMEOUT_S = 12.0
 DWELL_S = 0.25
 # How long after a grasp the robot may take to report what its gripper holds.

@@ -243,18 +243,11 @@ CONTEXTS: Mapping[str, frozenset[str]] = {
     "I could use a hand.": frozenset(),
 }
 _POLITE = (
-    ("{}", 10.0),
-    ("please {}", 2.0),
-    ("{}, please", 1.0),
-    ("could you {}?", 1.5),
-    ("can you {}?", 1.0),
-    ("could you please {}?", 0.7),
-    ("would you {}?", 0.4),
-    ("I need you to {}", 1.0),
-    ("I'd like you to {}", 0.8),
-    ("I want you to {}", 0.6),
+    ("{}", 10.0), ("please {}", 2.0), ("{}, please", 1.0), ("could you {}?", 1.5),
+    ("can you {}?", 1.0), ("could you please {}?", 0.7), ("would you {}?", 0.4),
+    ("I need you to {}", 1.0), ("I'd like you to {}", 0.8), ("I want you to {}", 0.6),
     ("help me {}", 0.8),
-)
+)  # fmt: skip
 _SPLITS = (
     "You {} while I {}.",
     "You {}, and I'll {}.",

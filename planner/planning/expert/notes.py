@@ -38,16 +38,10 @@ HOPELESS = frozenset({
     SkillCode.WRONG_ROLE, SkillCode.NOT_ABLE, SkillCode.NOT_ARTICULATED, SkillCode.NO_AFFORDANCE,
 })  # fmt: skip
 # Codes that may change once this agent, or another one, stands elsewhere.
-OBSTRUCTED = frozenset(
-    {
-        SkillCode.TOO_FAR,
-        SkillCode.NOT_VISIBLE,
-        SkillCode.UNREACHABLE,
-        SkillCode.BLOCKED,
-        SkillCode.TIMED_OUT,
-        SkillCode.NO_PLACEMENT,
-    }
-)
+OBSTRUCTED = frozenset({
+    SkillCode.TOO_FAR, SkillCode.NOT_VISIBLE, SkillCode.UNREACHABLE, SkillCode.BLOCKED,
+    SkillCode.TIMED_OUT, SkillCode.NO_PLACEMENT,
+})  # fmt: skip
 # From another side a surface may have room after all, and a neighbour may have been moved.
 _NO_ROOM = frozenset({SkillCode.NO_PLACEMENT, SkillCode.REFERENCE_ELSEWHERE})
 # Faults of the world; they say nothing about the call's target.

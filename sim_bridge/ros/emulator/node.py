@@ -63,13 +63,8 @@ class CameraTopics:
         self._png = topic(CompressedImage, "depth_registered/image_raw/compressedDepth")
         self._depth_info = topic(CameraInfo, "depth_registered/camera_info")
         self._all = (
-            self._rgb,
-            self._jpeg,
-            self._rgb_info,
-            self._depth,
-            self._png,
-            self._depth_info,
-        )
+            self._rgb, self._jpeg, self._rgb_info, self._depth, self._png, self._depth_info,
+        )  # fmt: skip
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="camera")
         self._thread.start()
