@@ -285,16 +285,10 @@ _PROMPT_FORMS = {
 }
 # Names of the published code beside the paper's, in lower case.
 _OTHER_NAMES = {
-    "pickupobject": Verb.PICKUP,
-    "putobject": Verb.PUT,
-    "openobject": Verb.OPEN,
-    "closeobject": Verb.CLOSE,
-    "sliceobject": Verb.SLICE,
-    "cleanobject": Verb.CLEAN,
-    "toggleobjecton": Verb.TOGGLE_ON,
-    "toggleobjectoff": Verb.TOGGLE_OFF,
-    "stayidle": Verb.IDLE,
-}
+    "pickupobject": Verb.PICKUP, "putobject": Verb.PUT, "openobject": Verb.OPEN,
+    "closeobject": Verb.CLOSE, "sliceobject": Verb.SLICE, "cleanobject": Verb.CLEAN,
+    "toggleobjecton": Verb.TOGGLE_ON, "toggleobjectoff": Verb.TOGGLE_OFF, "stayidle": Verb.IDLE,
+}  # fmt: skip
 # As the published code writes them: a verb, then the place and the supply.
 _SUPPLIES = {
     ("getsupply", "sand"): Verb.GET_SAND,

@@ -46,31 +46,16 @@ from planner.world.vocabulary import Relation
 
 # The skills that have the paper's preconditions: none walks to what it handles (LLAMAR-D21).
 _SKILLS = {
-    Verb.MOVE: "Move",
-    Verb.ROTATE: "Rotate",
-    Verb.LOOK_UP: "LookUp",
-    Verb.LOOK_DOWN: "LookDown",
-    Verb.NAVIGATE_TO: "NavigateTo",
-    Verb.PICKUP: "PickupObject",
-    Verb.PUT: "PutObject",
-    Verb.OPEN: "OpenObject",
-    Verb.CLOSE: "CloseObject",
-    Verb.SLICE: "SliceObject",
-    Verb.CLEAN: "CleanObject",
-    Verb.TOGGLE_ON: "ToggleObjectOn",
-    Verb.TOGGLE_OFF: "ToggleObjectOff",
-    Verb.EXPLORE: "ExploreByView",
-    Verb.IDLE: SkillName.WAIT.value,
-    Verb.DONE: SkillName.DONE.value,
-    Verb.GET_SAND: "TakeSand",
-    Verb.GET_WATER: "TakeWater",
-    Verb.USE_SAND: "UseSand",
-    Verb.USE_WATER: "UseWater",
-    Verb.STORE_SUPPLY: "StoreSupplies",
-    Verb.CLEAR_INVENTORY: "DiscardSupplies",
-    Verb.CARRY: "Carry",
-    Verb.DROP_OFF: "DropOff",
-}
+    Verb.MOVE: "Move", Verb.ROTATE: "Rotate", Verb.LOOK_UP: "LookUp", Verb.LOOK_DOWN: "LookDown",
+    Verb.NAVIGATE_TO: "NavigateTo", Verb.PICKUP: "PickupObject", Verb.PUT: "PutObject",
+    Verb.OPEN: "OpenObject", Verb.CLOSE: "CloseObject", Verb.SLICE: "SliceObject",
+    Verb.CLEAN: "CleanObject", Verb.TOGGLE_ON: "ToggleObjectOn",
+    Verb.TOGGLE_OFF: "ToggleObjectOff", Verb.EXPLORE: "ExploreByView",
+    Verb.IDLE: SkillName.WAIT.value, Verb.DONE: SkillName.DONE.value, Verb.GET_SAND: "TakeSand",
+    Verb.GET_WATER: "TakeWater", Verb.USE_SAND: "UseSand", Verb.USE_WATER: "UseWater",
+    Verb.STORE_SUPPLY: "StoreSupplies", Verb.CLEAR_INVENTORY: "DiscardSupplies",
+    Verb.CARRY: "Carry", Verb.DROP_OFF: "DropOff",
+}  # fmt: skip
 _MAX_SUBTASK_CHARACTERS = 1500
 
 

@@ -181,16 +181,9 @@ _PHRASES: dict[Verb, tuple[str, ...]] = {
 }
 _SWITCHED = re.compile(r"\b(turn|switch|power|toggle)\s+(.+?)\s+(on|off)\b")
 _SIDES = {
-    "ahead": "Ahead",
-    "forward": "Ahead",
-    "forwards": "Ahead",
-    "straight": "Ahead",
-    "back": "Back",
-    "backward": "Back",
-    "backwards": "Back",
-    "left": "Left",
-    "right": "Right",
-}
+    "ahead": "Ahead", "forward": "Ahead", "forwards": "Ahead", "straight": "Ahead",
+    "back": "Back", "backward": "Back", "backwards": "Back", "left": "Left", "right": "Right",
+}  # fmt: skip
 _FILLER_WORDS = """
     a an the this that these those to in on into onto inside of at from with by and then now i
     we it its will should can please object objects item thing towards near over up down my

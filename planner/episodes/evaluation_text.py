@@ -129,16 +129,10 @@ def _error(node: ast.stmt | ast.expr, reason: str) -> PythonTextError:
 
 # From PARTNR's argument names to ours; ours are accepted too.
 _ARGUMENTS = {
-    "object_handles": "objects",
-    "receptacle_handles": "receptacles",
-    "room_ids": "rooms",
-    "entity_handles_a": "entities_a",
-    "entity_handles_b": "entities_b",
-    "*args": "entities",
-    "is_same_receptacle": "is_same_b",
-    "is_same_room": "is_same_b",
-    "arg_match": "is_same_b",
-}
+    "object_handles": "objects", "receptacle_handles": "receptacles", "room_ids": "rooms",
+    "entity_handles_a": "entities_a", "entity_handles_b": "entities_b", "*args": "entities",
+    "is_same_receptacle": "is_same_b", "is_same_room": "is_same_b", "arg_match": "is_same_b",
+}  # fmt: skip
 _ORDER: dict[str, tuple[str, ...]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "number", "is_same_b"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "number", "is_same_b"),

@@ -12,22 +12,11 @@ from planner.episodes.spots import Spot
 from planner.world.vocabulary import Relation
 
 _GERUNDS: Mapping[str, str] = {
-    "put": "putting",
-    "place": "placing",
-    "set": "setting",
-    "move": "moving",
-    "bring": "bringing",
-    "take": "taking",
-    "carry": "carrying",
-    "get": "getting",
-    "store": "storing",
-    "wash": "washing",
-    "clean": "cleaning",
-    "fill": "filling",
-    "turn": "turning",
-    "switch": "switching",
-    "power": "powering",
-}
+    "put": "putting", "place": "placing", "set": "setting", "move": "moving", "bring": "bringing",
+    "take": "taking", "carry": "carrying", "get": "getting", "store": "storing",
+    "wash": "washing", "clean": "cleaning", "fill": "filling", "turn": "turning",
+    "switch": "switching", "power": "powering",
+}  # fmt: skip
 _PARTICIPLES: Mapping[str, str] = {
     "put": "put",
     "place": "placed",
