@@ -53,7 +53,6 @@ class MakeShow(Protocol):
 
     def __call__(self, hello: Hello, *, may_order: bool) -> Show:
         """For a page that was let in."""
-        ...
 
 
 class Guest(Protocol):
@@ -64,11 +63,9 @@ class Guest(Protocol):
     @property
     def importance(self) -> int:
         """As that of what it shows."""
-        ...
 
     def leave(self, reason: str) -> None:
         """Ends it."""
-        ...
 
 
 class Hub:
