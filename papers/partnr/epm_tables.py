@@ -77,21 +77,22 @@ def _numbers(line: str) -> tuple[Printed, ...]:
     return tuple(None if value == "-" else (value, error) for value, _, error in cells)
 
 
-def _ablations(text: str) -> tuple[Ablation, ...]:
+def _read_ablations(text: str) -> Iterator[Ablation]:
     lines = text.strip().splitlines()
-    return tuple(
-        Ablation(*head.split(" | "), _numbers(numbers))
-        for head, numbers in zip(lines[::2], lines[1::2], strict=True)
-    )
+    for head, numbers in zip(lines[::2], lines[1::2], strict=True):
+        key, perception, label = head.split(" | ")
+        yield Ablation(key, perception, label, _numbers(numbers))
 
 
-def _extended(text: str) -> Iterator[Extended]:
+def _read_extended(text: str) -> Iterator[Extended]:
     for block in text.strip().split("\n\n"):
         head, *lines = block.splitlines()
-        yield Extended(*head.split(), tuple(map(_numbers, lines)))
+        key, method, perception = head.split()
+        yield Extended(key, method, perception, tuple(map(_numbers, lines)))
 
 
-ABLATIONS = _ablations("""
+ABLATIONS = tuple(
+    _read_ablations("""
 hd_gt | GT | HD
 0.63±0.02 0.74±0.01 2110±80   21.6±0.6  0.17±0.01
 no_trace_optimization_gt | GT | w/o trace optimization
@@ -105,15 +106,18 @@ hd_learned | Learned | HD
 no_hallucination_learned | Learned | w/o hallucination sampling
 0.51±0.02 0.66±0.01 2480±90   24.9±0.6  0.27±0.01
 """)
+)
 # Of the text, which gives success alone (EPM-2.5).
-CONTEXTS = _ablations("""
+CONTEXTS = tuple(
+    _read_ablations("""
 pp_learned | Learned | PP, told what changes
 0.46 - - - -
 whole_list | Learned | PP, told the whole list
 0.32 - - - -
 """)
+)
 EXTENDED = tuple(
-    _extended("""
+    _read_extended("""
 dynamem_gt DynaMem GT
 0.07±0.01  0.15±0.01  5520±130   -          -          -          -          -
 0.08±0.02  0.16±0.02  4790±170   -          -          -          -          -

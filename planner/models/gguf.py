@@ -179,7 +179,7 @@ class GgufModel:
             adapter: index in the engine's adapters of the one that is used; -1 = none.
             temperature: 0 = always the most likely token.
         """
-        self._engine, self._name, self._temperature = engine, name, temperature
+        self._engine, self.name, self._temperature = engine, name, temperature
         used = [{"id": k, "scale": float(k == adapter)} for k in range(len(engine.adapters))]
         # Sampling by temperature and seed alone: the server's defaults cut the distribution.
         self._fields = {
@@ -195,11 +195,6 @@ class GgufModel:
         self._client: OpenAiCompatible | None = None
 
     @property
-    def name(self) -> str:
-        """As given."""
-        return self._name
-
-    @property
     def pid(self) -> int | None:
         """Of the process; None = it does not run."""
         return None if self._process is None else self._process.pid
@@ -211,14 +206,14 @@ class GgufModel:
             ModelError: with one sentence of what is wrong.
         """
         if any(message.pictures for message in request.messages):
-            raise ModelError(f"{self._name}: does not accept images")
+            raise ModelError(f"{self.name}: does not accept images")
         client = await self._serving()
         try:
             return await client.complete(request)
         except ModelUnavailableError as error:
             process = self._process
             if process is not None and await asyncio.to_thread(process.has_ended, _END_S):
-                raise ModelUnavailableError(f"{self._name}: llama.cpp has crashed", 0.0) from error
+                raise ModelUnavailableError(f"{self.name}: llama.cpp has crashed", 0.0) from error
             raise
 
     async def _serving(self) -> OpenAiCompatible:
@@ -229,7 +224,7 @@ class GgufModel:
                 self._process = await asyncio.to_thread(LlamaProcess, self._engine)
                 self._client = OpenAiCompatible(
                     f"{self._process.url}/v1",
-                    self._name,
+                    self.name,
                     dialect=Dialect.LLAMACPP,
                     temperature=self._temperature,
                     logprobs=True,

@@ -340,12 +340,7 @@ class RecordedModel:
         self._path = path
         self._next = 0
         is_dialogue = path.name.endswith(DIALOGUE_ENDING)
-        self._model, self._calls = _of_dialogue(path) if is_dialogue else _of_recording(path)
-
-    @property
-    def name(self) -> str:
-        """The name of the recorded model."""
-        return self._model
+        self.name, self._calls = _of_dialogue(path) if is_dialogue else _of_recording(path)
 
     async def complete(self, request: Request) -> Completion:
         """The recorded reply to exactly this dialogue.

@@ -210,8 +210,8 @@ class _Importer:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._catalogue: Catalogue = default_catalogue()
-        self._words = SimulatorWords(self._catalogue)
+        self.catalogue: Catalogue = default_catalogue()
+        self._words = SimulatorWords(self.catalogue)
         self._read: dict[str, int] = {}
         self._sha256: dict[str, str] = {}
         self._left_out: list[Fault] = []
@@ -290,7 +290,7 @@ class _Importer:
             if not members:
                 continue
             try:
-                house = scene.house(name, scene_seed(self._seed, name), self._catalogue).house
+                house = scene.house(name, scene_seed(self._seed, name), self.catalogue).house
             except PlannerError as error:
                 self._left_out += [Fault(t.file, t.task_id, str(error)) for t in members]
                 continue
@@ -317,11 +317,6 @@ class _Importer:
                 "not_taken": tuple(dict.fromkeys(notes)),
             },
         }
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The classes."""
-        return self._catalogue
 
     @property
     def words(self) -> SimulatorWords:
