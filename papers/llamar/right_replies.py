@@ -485,7 +485,7 @@ class RightRescue(RightTeam):
         verb = _VERBS[call.name]
         if not verb.takes_thing:
             return Action(verb)
-        name = self._team.instances.name_of(call.arguments[0] or "")
+        name = self.team.instances.name_of(call.arguments[0] or "")
         # What nobody has named yet is not known to any reader either.
         return Action(verb, name) if name is not None else IDLE
 

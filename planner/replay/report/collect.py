@@ -23,7 +23,6 @@ from planner.replay.report.calls import work_of
 from planner.replay.report.document import Instruction, Level, Notice, Subtasks, Verdicts
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.messages import (
-    Answer,
     InstructionState,
     Judgement,
     MemoryEdits,
@@ -310,7 +309,7 @@ def facts_of(scanned: Scanned, world: TrueWorld | None, settings: Mapping[str, s
     """Collects the facts; the last message of each topic counts."""
     infos = [e.content for e in scanned.of(WORLD_INFO, WorldFacts)]
     states = [e.content for e in scanned.of(INSTRUCTIONS, InstructionState)]
-    answers = [e.content for e in scanned.of(calls.DECISIONS, Answer)]
+    answers = [e.content for e in scanned.of(calls.DECISIONS, d.ModelCall)]
     judged = [e.content for e in scanned.of(verdicts.PROGRESS, Judgement)]
     judged += [e.content for e in scanned.of(verdicts.RESULT, Judgement)]
     info = infos[-1] if infos else None
@@ -473,7 +472,7 @@ def _assembled(
     progress = found.of(verdicts.PROGRESS, Judgement)
     steps = verdicts.step_times(world.steps if world else (), [*progress, *results], clock)
     judged = verdicts.verdicts_of(rejudged, results, steps, clock)
-    decided = found.of(skill_calls.DECISIONS, Answer)
+    decided = found.of(skill_calls.DECISIONS, d.ModelCall)
     calls = skill_calls.calls_of(found.of(skill_calls.RESULTS, SkillEnd), decided, clock)
     facts = facts_of(found, world, settings)
     task = find_task(bag, facts.episode_id, facts.house)
