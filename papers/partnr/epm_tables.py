@@ -222,7 +222,8 @@ _STALE = "*"
 
 def row_keys() -> tuple[str, ...]:
     """The names of all rows."""
-    return tuple(dict.fromkeys(row.key for row in (*EXTENDED, *ABLATIONS, *CONTEXTS)))
+    others = (row.key for row in (*ABLATIONS, *CONTEXTS))
+    return tuple(dict.fromkeys((*(block.key for block in EXTENDED), *others)))
 
 
 def table_lines(
