@@ -39,12 +39,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000
 # Phrases by which servers report a prompt that is too long; there is no common code for it.
 _CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "context size",
-    "exceed_context",
-    "max_model_len",
-)
+    "context length", "context_length", "context size", "exceed_context", "max_model_len",
+)  # fmt: skip
 # From a proxy, or a server that is starting or stopping.
 _UNAVAILABLE_STATUSES = (502, 503, 504)
 _MAX_REASON = 300

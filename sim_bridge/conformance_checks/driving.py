@@ -147,12 +147,9 @@ def _rests(trial: Trial, what: str) -> None:
 
 
 CHECKS = (
-    driving_is_declared,
-    driving_turns_and_moves,
-    a_drive_expires,
-    a_drive_can_be_stopped,
+    driving_is_declared, driving_turns_and_moves, a_drive_expires, a_drive_can_be_stopped,
     unbounded_drives_are_refused,
-)
+)  # fmt: skip
 
 
 # Numbers: whatever a finite float is, a primitive with it ends with a code and does no harm.

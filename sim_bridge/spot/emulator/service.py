@@ -26,15 +26,10 @@ from sim_bridge.spot.emulator.machine import Machine, Posture
 
 # Faults of calls: failing, hanging, lost or reordered ones.
 
-CALL_KINDS = frozenset(
-    {
-        TroubleKind.FAIL,
-        TroubleKind.HANG,
-        TroubleKind.DROP_REQUEST,
-        TroubleKind.DROP_ANSWER,
-        TroubleKind.REORDER,
-    }
-)
+CALL_KINDS = frozenset({
+    TroubleKind.FAIL, TroubleKind.HANG, TroubleKind.DROP_REQUEST, TroubleKind.DROP_ANSWER,
+    TroubleKind.REORDER,
+})  # fmt: skip
 # A call without a client deadline would wait forever.
 _MAX_SILENCE_S = 600.0
 _MAX_HOLD_S = 10.0
