@@ -16,14 +16,7 @@ from planner.parts.catalog import Catalog, Part, PartT
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.planning.part import PLANNERS
 from planner.planning.planner_model import CONTROL
-from planner.recorder.bag_writer import (
-    EXCLUDE,
-    IMAGES,
-    LIMITS,
-    MAX_BAG_MB,
-    MAX_BAG_S,
-    MAX_TOTAL_MB,
-)
+from planner.recorder.bag_writer import EXCLUDE, IMAGES, LIMITS, MAX_BAG_MB, MAX_BAG_S, MAX_TOTAL_MB
 from planner.skills.kind import SKILL_KIND_OPTIONS, SkillChoice
 from planner.voice.part import CONFIRM, EAR, EARS, LISTEN, MOUTH, MOUTHS
 from planner.world.errors import PlannerError, did_you_mean

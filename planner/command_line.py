@@ -362,9 +362,7 @@ class Pulse:
     def __init__(self) -> None:
         """Begins with a sign of life."""
         self._file = os.memfd_create("planner-supervisor")
-        self.environment: Mapping[str, str] = {
-            VARIABLE: f"/proc/{os.getpid()}/fd/{self._file}",
-        }
+        self.environment: Mapping[str, str] = {VARIABLE: f"/proc/{os.getpid()}/fd/{self._file}"}
         self.beat()
 
     def beat(self) -> None:

@@ -31,6 +31,7 @@ from planner.planning.part import PLANNERS
 from planner.replay.judging import check_bag
 from planner.up import require_files, run_nodes
 from planner.world.errors import PlannerError
+from planner.world.files import writing
 from planner.world.share import config_dir
 from planner.world.topics import UNRECORDED
 from sim_bridge.backend import BACKENDS
@@ -71,11 +72,9 @@ def story_writer(
     Raises:
         PlannerError: if the file cannot be written.
     """
-    try:
+    with writing(log):
         log.parent.mkdir(parents=True, exist_ok=True)
         file = log.open("a", encoding="utf-8")
-    except OSError as error:
-        raise PlannerError(f"{log}: cannot be written: {error}") from None
 
     begun_s = time.monotonic()
     # Every node reports an invalid episode; show it once.

@@ -53,17 +53,8 @@ _TRIAL_TIMEOUT_S = 120.0
 _OUR_PATHS = ("PYTHONPATH", "PYTHONHOME")
 _ROS_PARTS = ("ROS 2 (rclpy)", "planner_msgs", "tf2_msgs")
 _EXTRAS = (
-    "local",
-    "smollm",
-    "vlm",
-    "train",
-    "embed",
-    "security",
-    "viewer",
-    "export",
-    "report",
-    "ray",
-)
+    "local", "smollm", "vlm", "train", "embed", "security", "viewer", "export", "report", "ray",
+)  # fmt: skip
 
 
 class Status(StrEnum):
@@ -111,17 +102,9 @@ def run(args: argparse.Namespace) -> int:
 def examine() -> tuple[Finding, ...]:
     """Run all checks, several in parallel."""
     checks: tuple[Callable[[], Iterable[Finding]], ...] = (
-        _python,
-        _ros,
-        _interfaces,
-        _network,
-        _compiled,
-        _renderers,
-        _build_tools,
-        _launch,
-        _extras,
-        _parts,
-    )
+        _python, _ros, _interfaces, _network, _compiled, _renderers, _build_tools, _launch,
+        _extras, _parts,
+    )  # fmt: skip
     with ThreadPoolExecutor(len(checks)) as pool:
         answers = list(pool.map(lambda check: tuple(check()), checks))
     return tuple(finding for answer in answers for finding in answer)

@@ -14,13 +14,7 @@ from planner.world.errors import FileError, PlannerError
 from planner.world.files import MAX_YAML_BYTES, parse_yaml, read_text
 
 # Lists of folders by which a sourced ROS takes effect.
-_SEARCH_PATHS = (
-    "AMENT_PREFIX_PATH",
-    "CMAKE_PREFIX_PATH",
-    "LD_LIBRARY_PATH",
-    "PATH",
-    "PYTHONPATH",
-)
+_SEARCH_PATHS = ("AMENT_PREFIX_PATH", "CMAKE_PREFIX_PATH", "LD_LIBRARY_PATH", "PATH", "PYTHONPATH")
 
 
 def ros_environment(
@@ -35,11 +29,7 @@ def ros_environment(
     Raises:
         PlannerError: as `planner.network.confine`.
     """
-    environment = {
-        "RCUTILS_LOGGING_USE_STDOUT": "0",
-        "PYTHONUNBUFFERED": "1",
-        **base,
-    }
+    environment = {"RCUTILS_LOGGING_USE_STDOUT": "0", "PYTHONUNBUFFERED": "1", **base}
     confine(environment, large_messages=large_messages)
     if not _carries_ros(prefix):
         return environment

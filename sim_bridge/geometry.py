@@ -294,13 +294,7 @@ def robot_description(
 
 
 def _camera(
-    robot: ET.Element,
-    agent: str,
-    name: str,
-    mount: CameraMount,
-    hand_m: Vec3,
-    *,
-    turns: bool,
+    robot: ET.Element, agent: str, name: str, mount: CameraMount, hand_m: Vec3, *, turns: bool
 ) -> None:
     frame = optical_frame(agent, name)
     _link(robot, frame)

@@ -20,13 +20,7 @@ from sim_bridge.embedded.entities import Agent, Piece, Thing
 from sim_bridge.embedded.house_ground import HouseGround
 from sim_bridge.embedded.manipulation import SUPPORT_TOLERANCE_M, RefusalError, check_joint
 from sim_bridge.embedded.options import default_options
-from sim_bridge.embedded.placing import (
-    Spot,
-    Support,
-    find_spot,
-    floor_support,
-    nearest_support,
-)
+from sim_bridge.embedded.placing import Spot, Support, find_spot, floor_support, nearest_support
 from sim_bridge.embedded.scene import Scene, house_spec
 from sim_bridge.embedded.walking import FLOOR_HEIGHT_M, Stand, place_to_stand, reachable_from
 from sim_bridge.embedded.world import KinematicWorld

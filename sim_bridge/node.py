@@ -154,12 +154,7 @@ class BridgeNode(Node):
         house = parameters.text(self, "house", "", "name or file; empty = the episode's")
         episode = parameters.text(self, "episode", "", "name or file; empty = only the house")
         seed = parameters.whole(
-            self,
-            "seed",
-            0,
-            "random seed; 0 = the episode's",
-            min_value=0,
-            max_value=MAX_SEED,
+            self, "seed", 0, "random seed; 0 = the episode's", min_value=0, max_value=MAX_SEED
         )
         self._agent_count = parameters.whole(
             self,

@@ -401,9 +401,7 @@ class EtAgent:
         if not errands:
             return
         run = self._carrying.run(
-            errands,
-            jointly=task_class is TaskClass.PLACE_TWO,
-            two_arms=self._options.two_arms,
+            errands, jointly=task_class is TaskClass.PLACE_TWO, two_arms=self._options.two_arms
         )
         async for call in run:
             yield call
@@ -479,10 +477,7 @@ def ranker_of(request: PlannerRequest) -> Ranker:
 
         usual = TableRanker(read_frequencies(shipped_frequencies_file()))
         return model_ranker(
-            request,
-            usual,
-            thinks=request.flag("think_first"),
-            few_shot=request.flag("few_shot"),
+            request, usual, thinks=request.flag("think_first"), few_shot=request.flag("few_shot")
         )
     if name is RankerName.LEARNED:
         return learned_ranker(Path(file) if file else shipped_weights())

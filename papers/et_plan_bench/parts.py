@@ -182,5 +182,5 @@ SUITES: Mapping[str, SuitePart] = {
     "et_plan": SuitePart(
         summary="ET-Plan-Bench's tasks of all categories, with plans, in the ten test houses",
         places=partial(packed, "et_plan"),
-    ),
+    )
 }

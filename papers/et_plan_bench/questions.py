@@ -21,7 +21,8 @@ from planner.models.gbnf import quoted
 from planner.models.recorded import Turn, dialogue_path, read_dialogue
 from planner.models.replies.form import ReplyError, check_length
 from planner.planning.errands import Errand, Sought, Where
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import PlannerError
+from planner.world.files import writing
 
 PLANNER = "et_agent"
 MANIFEST = "manifest.json"
@@ -147,7 +148,7 @@ def write_questions(folder: Path, gathered: Gathered, about: Mapping[str, object
         reasons = ", ".join(f"{count} {why}" for why, count in gathered.left_out.items())
         raise PlannerError(f"there is no question to learn from ({reasons or 'no episodes'})")
     aside = folder.with_name(folder.name + ".part")
-    try:
+    with writing(folder):
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         shards = [
@@ -166,8 +167,6 @@ def write_questions(folder: Path, gathered: Gathered, about: Mapping[str, object
         (aside / MANIFEST).write_text(text, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)
         aside.rename(folder)
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     return [folder / name for name, _ in shards]
 
 

@@ -22,7 +22,7 @@ from planner.world.catalogue import (
     default_word_meanings,
 )
 from planner.world.errors import FileError
-from planner.world.files import read_bytes
+from planner.world.files import read_bytes, reading
 from planner.world.process_resources import single_blas_thread
 from planner.world.share import config_dir
 from planner.world.weights_file import (
@@ -311,10 +311,7 @@ class RankingModel:
 
     @single_blas_thread
     def room_probabilities(
-        self,
-        targets: Sequence[str],
-        rooms: Sequence[str],
-        furniture: Sequence[Sequence[str]] = (),
+        self, targets: Sequence[str], rooms: Sequence[str], furniture: Sequence[Sequence[str]] = ()
     ) -> Array:
         """(rooms,) probability that a room holds all targets; sums to 1.
 
@@ -456,10 +453,8 @@ def read_ranking(path: Path) -> RankingFile:
     Raises:
         FileError: where it is missing, cut off, of another kind or version, or does not fit.
     """
-    try:
+    with reading(path):
         state = path.stat()
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
     return _read(path, state.st_mtime_ns, state.st_size)
 
 

@@ -294,11 +294,7 @@ def _one(
     place = _Tower(
         weights,
         "place",
-        {
-            "noun": vectors[sample.places],
-            "room": vectors[sample.place_rooms],
-            "hold": sample.holds,
-        },
+        {"noun": vectors[sample.places], "room": vectors[sample.place_rooms], "hold": sample.holds},
     )
     absent = _Tower(weights, "absent", {"room": vectors[sample.rooms], "furniture": seen})
     things = target.out[: sample.objects]

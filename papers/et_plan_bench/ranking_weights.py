@@ -48,6 +48,7 @@ from papers.et_plan_bench.ranking_scores import (
 from papers.et_plan_bench.ranking_training import RankingRecipe, train_ranking
 from planner.models.in_process import InProcessModel
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import writing
 from planner.world.house import House
 from planner.world.house_checks import load_house
 
@@ -146,11 +147,7 @@ class _Rankers:
     """The rankers that are compared, with those that lack classes."""
 
     def __init__(
-        self,
-        own: Sequence[House],
-        trained: Sequence[HouseTruth],
-        recipe: RankingRecipe,
-        told: Told,
+        self, own: Sequence[House], trained: Sequence[HouseTruth], recipe: RankingRecipe, told: Told
     ) -> None:
         self._table = TableRanker(counted(own))
         classes = sorted({name for house in trained for name in house.things})
@@ -242,10 +239,8 @@ def write_json(path: Path, content: object) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    try:
+    with writing(path):
         path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
 
 # How well a language model in this process ranks rooms and furniture, by the agent's prompts.

@@ -7,12 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from papers.et_plan_bench.generation.categories import HomeSplit, homes
-from papers.et_plan_bench.questions import (
-    PLANNER,
-    QuestionCounts,
-    questions_of,
-    write_questions,
-)
+from papers.et_plan_bench.questions import PLANNER, QuestionCounts, questions_of, write_questions
 from papers.et_plan_bench.ranking_scores import check_training_houses, house_truth
 from papers.et_plan_bench.ranking_training import RankingRecipe
 from papers.et_plan_bench.ranking_weights import (
@@ -199,11 +194,7 @@ def success_by_category(test: Sequence[SuiteEpisode], rows: Sequence[Row]) -> di
         category = criteria.category if criteria is not None else ""
         counts.setdefault(category, []).append(entry.episode_id in solved)
     for category, each in sorted(counts.items()):
-        found[category] = {
-            "taught": category in TAUGHT,
-            "tasks": len(each),
-            "solved": sum(each),
-        }
+        found[category] = {"taught": category in TAUGHT, "tasks": len(each), "solved": sum(each)}
     return dict(found)
 
 

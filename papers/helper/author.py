@@ -83,15 +83,11 @@ class RetrievalAuthor:
     def __init__(self, memory: ProgramMemory) -> None:
         """Takes a memory, which is closed with this object."""
         self._memory = memory
-        self._problem = ""
+        # Why no program fits; "" = one does.
+        self.problem = ""
         self._source = ""
         self._changes: tuple[str, ...] = ()
         finalize(self, memory.close)
-
-    @property
-    def problem(self) -> str:
-        """Why no program fits; "" = one does."""
-        return self._problem
 
     @property
     def evidence(self) -> Mapping[str, str]:
@@ -106,9 +102,9 @@ class RetrievalAuthor:
         """
         found = nearest_rebound(self._memory, dialogue)
         if isinstance(found, Unbound):
-            self._problem = found.reason
+            self.problem = found.reason
             return None
-        self._problem, self._source = "", str(found.record.id)
+        self.problem, self._source = "", str(found.record.id)
         self._changes = found.changes
         return found.program
 

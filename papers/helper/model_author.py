@@ -16,22 +16,9 @@ from papers.helper.diagnosis import Diagnosis, ImageTextMatcher, diagnose
 from papers.helper.program_memory import Nearest, ProgramMemory
 from papers.helper.program_store import RecordKind
 from papers.helper.programs.program import Program, default_vocabulary
-from papers.helper.roles import (
-    Example,
-    HelperRole,
-    LocatorRole,
-    PlannerRole,
-    RectifierRole,
-)
+from papers.helper.roles import Example, HelperRole, LocatorRole, PlannerRole, RectifierRole
 from planner.models.caller import OnCall, ignore_call
-from planner.models.chat import (
-    ChatModel,
-    Message,
-    Reader,
-    Reference,
-    ReferenceReply,
-    Speaker,
-)
+from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Speaker
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import Context, Task
 from planner.planning.planner_model import (

@@ -11,19 +11,10 @@ from papers.helper.request_words import SLICED, family
 TOOLS = frozenset({"Knife", "ButterKnife"})
 ONE_AT_A_TIME = frozenset({"CoffeeMachine", "Toaster", "Microwave"})
 """Machines that hold one thing."""
-_CARRIED = frozenset(
-    {
-        Method.PICKUP,
-        Method.PICKUP_AND_PLACE,
-        Method.PLACE,
-        Method.PUT_DOWN,
-        Method.CLEAN,
-        Method.COOK,
-        Method.TOAST,
-        Method.FILL_UP,
-        Method.POUR,
-    }
-)
+_CARRIED = frozenset({
+    Method.PICKUP, Method.PICKUP_AND_PLACE, Method.PLACE, Method.PUT_DOWN, Method.CLEAN,
+    Method.COOK, Method.TOAST, Method.FILL_UP, Method.POUR,
+})  # fmt: skip
 _PLACING = (Method.PLACE, Method.PICKUP_AND_PLACE)
 _SWITCHED = frozenset({Method.TOGGLE_ON, Method.TOGGLE_OFF, Method.OPEN, Method.CLOSE})
 _SERVING = frozenset({Method.TOGGLE_ON, Method.TOGGLE_OFF, Method.GO_TO})
@@ -302,8 +293,7 @@ class ProgramItems:
 
 def _renamed(step: Step, old: str, new: str) -> Step:
     statement = replace(
-        step.statement,
-        variable=new if step.statement.variable == old else step.statement.variable,
+        step.statement, variable=new if step.statement.variable == old else step.statement.variable
     )
     return Step(statement, new)
 

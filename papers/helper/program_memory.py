@@ -320,7 +320,4 @@ class ProgramMemory(ClosedOnExit):
     def _encoder_names(self) -> dict[RecordKind, str]:
         """The names under which the vectors of each kind are kept."""
         name = self.encoder.embedder_id
-        return {
-            RecordKind.PLAN: name,
-            RecordKind.CORRECTION: f"{name} of {self._correction_key}",
-        }
+        return {RecordKind.PLAN: name, RecordKind.CORRECTION: f"{name} of {self._correction_key}"}

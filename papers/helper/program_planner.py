@@ -9,13 +9,7 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from random import Random
 
-from papers.helper.author import (
-    FailedStatement,
-    IsOf,
-    ProgramAuthor,
-    RetrievalAuthor,
-    Search,
-)
+from papers.helper.author import FailedStatement, IsOf, ProgramAuthor, RetrievalAuthor, Search
 from papers.helper.diagnosis import ImageTextMatcher, load_matcher
 from papers.helper.model_author import Asking, Examples, ModelAuthor, is_of, open_memory
 from papers.helper.parts import (
@@ -41,13 +35,7 @@ from papers.helper.programs.program import (
     program_text,
     statement_text,
 )
-from papers.helper.request_words import (
-    QUESTION,
-    answered_before,
-    as_dialogue,
-    as_feedback,
-    is_done,
-)
+from papers.helper.request_words import QUESTION, answered_before, as_dialogue, as_feedback, is_done
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.errors import PlannerError
@@ -149,7 +137,7 @@ class ProgramPlanner:
         on_confirmed: OnConfirmed,
     ) -> None:
         """`is_of` reads categories of programs; `on_confirmed` keeps what has proved itself."""
-        self._name, self._author, self._options = name, author, options
+        self.name, self._author, self._options = name, author, options
         self._task, self._is_of = task, is_of
         self._dialogue = as_dialogue(task.instruction)
         self._text = self._dialogue
@@ -169,11 +157,6 @@ class ProgramPlanner:
         self._asks_left = options.feedback_rounds
         earlier = answered_before(task.instruction)
         self._is_content = earlier is not None and is_done(earlier)
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return self._name
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Passes the robot's results on to the search or the program, whichever they belong to."""

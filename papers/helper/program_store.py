@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -19,7 +18,7 @@ from papers.helper.programs.parsing import parse_program
 from papers.helper.programs.program import Program
 from planner.world.embedding import Vectors
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel, read_model, replacing
 from planner.world.share import config_dir
 from planner.world.sqlite_file import ClosedOnExit, FileKind, SqliteFile
 from planner.world.topics import one_line
@@ -246,13 +245,8 @@ def write_records(path: Path, records: Iterable[ProgramRecord]) -> int:
         allow_unicode=True,
         width=100,
     )
-    beside = path.with_name(f"{path.name}.{os.getpid()}.part")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    with replacing(path) as aside:
+        aside.write_text(text, encoding="utf-8")
     return len(entries)
 
 

@@ -394,11 +394,11 @@ def family(name: str) -> str:
     return name.removesuffix(SLICED)
 
 
-def as_slices(mention: Mention, vocabulary: ProgramVocabulary | None = None) -> Mention:
+def as_slices(mention: Mention) -> Mention:
     """The mention of a class that exists: the slices where it means slices."""
-    known = vocabulary or default_vocabulary()
     name = family(mention.name) + SLICED
-    return replace(mention, name=name) if mention.sliced and name in known.by_name else mention
+    known = default_vocabulary().by_name
+    return replace(mention, name=name) if mention.sliced and name in known else mention
 
 
 # What people say: dialogues in the form of the paper, and answers to the question at the end.

@@ -243,16 +243,9 @@ def _tops(rooms: Sequence[str], layout: House) -> tuple[str, ...]:
 # Attributes of programs by state; other states have no attribute.
 _ATTRIBUTES = {"clean": "clean", "toasted": "toasted", "cooked": "cooked"}
 _ORDER = (
-    "clean",
-    "sliced",
-    "filled",
-    "filled_with_water",
-    "filled_with_coffee",
-    "toasted",
-    "cooked",
-    "boiled",
-    "watered",
-)
+    "clean", "sliced", "filled", "filled_with_water", "filled_with_coffee", "toasted", "cooked",
+    "boiled", "watered",
+)  # fmt: skip
 _METHODS = {"clean": Method.CLEAN, "toasted": Method.TOAST, "cooked": Method.COOK}
 
 
@@ -488,10 +481,7 @@ def statements_of_words(text: str) -> tuple[Statement, ...]:
         )
     category = _category(sought)
     variable = "".join(f"_{c.lower()}" if c.isupper() else c for c in category).strip("_")
-    return (
-        Instance(variable, category, _landmark(sought), ()),
-        Invocation(variable, Method.GO_TO),
-    )
+    return (Instance(variable, category, _landmark(sought), ()), Invocation(variable, Method.GO_TO))
 
 
 def _landmark(sought: Sought) -> str:

@@ -195,11 +195,7 @@ class RightReplies:
     _planned: Sequence[Statement] = field(default=(), init=False)
 
     async def __call__(
-        self,
-        role: HelperRole[object],
-        context: Context,
-        random: Random,
-        reader: Reader,
+        self, role: HelperRole[object], context: Context, random: Random, reader: Reader
     ) -> ReferenceReply:
         """The right reply; all readers know the goal and what the robot knows.
 

@@ -220,11 +220,7 @@ def planner_prompt(
 
 
 def rectifier_prompt(
-    subgoal: str,
-    failure: str,
-    dialogue: str,
-    examples: Sequence[Example],
-    classes: Sequence[str],
+    subgoal: str, failure: str, dialogue: str, examples: Sequence[Example], classes: Sequence[str]
 ) -> tuple[Message, ...]:
     """The rectifier's prompt (HELPER-2.5).
 

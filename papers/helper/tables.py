@@ -38,14 +38,9 @@ from planner.world.episode import Setting
 Pair = tuple[float, float]
 
 SYSTEM_COLUMNS = (
-    "no in-domain LLM",
-    "memory-augmented LLM",
-    "personalization",
-    "accepts feedback",
-    "VLM correction",
-    "LLM search",
-    "pre-condition check",
-)
+    "no in-domain LLM", "memory-augmented LLM", "personalization", "accepts feedback",
+    "VLM correction", "LLM search", "pre-condition check",
+)  # fmt: skip
 # HELPER-T1
 SYSTEMS: Mapping[str, str] = {
     "E.T.": ".......",

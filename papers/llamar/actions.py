@@ -194,25 +194,13 @@ class Verb(StrEnum):
 
 
 INTERACTIONS = (
-    Verb.PICKUP,
-    Verb.PUT,
-    Verb.OPEN,
-    Verb.CLOSE,
-    Verb.SLICE,
-    Verb.CLEAN,
-    Verb.TOGGLE_ON,
+    Verb.PICKUP, Verb.PUT, Verb.OPEN, Verb.CLOSE, Verb.SLICE, Verb.CLEAN, Verb.TOGGLE_ON,
     Verb.TOGGLE_OFF,
-)
+)  # fmt: skip
 RESCUES = (
-    Verb.GET_SAND,
-    Verb.GET_WATER,
-    Verb.USE_SAND,
-    Verb.USE_WATER,
-    Verb.STORE_SUPPLY,
-    Verb.CLEAR_INVENTORY,
-    Verb.CARRY,
-    Verb.DROP_OFF,
-)
+    Verb.GET_SAND, Verb.GET_WATER, Verb.USE_SAND, Verb.USE_WATER, Verb.STORE_SUPPLY,
+    Verb.CLEAR_INVENTORY, Verb.CARRY, Verb.DROP_OFF,
+)  # fmt: skip
 _ANGLES = tuple(str(angle) for angle in ANGLES_DEG)
 _VALUES = {
     Verb.MOVE: DIRECTIONS,
@@ -297,16 +285,10 @@ _PROMPT_FORMS = {
 }
 # Names of the published code beside the paper's, in lower case.
 _OTHER_NAMES = {
-    "pickupobject": Verb.PICKUP,
-    "putobject": Verb.PUT,
-    "openobject": Verb.OPEN,
-    "closeobject": Verb.CLOSE,
-    "sliceobject": Verb.SLICE,
-    "cleanobject": Verb.CLEAN,
-    "toggleobjecton": Verb.TOGGLE_ON,
-    "toggleobjectoff": Verb.TOGGLE_OFF,
-    "stayidle": Verb.IDLE,
-}
+    "pickupobject": Verb.PICKUP, "putobject": Verb.PUT, "openobject": Verb.OPEN,
+    "closeobject": Verb.CLOSE, "sliceobject": Verb.SLICE, "cleanobject": Verb.CLEAN,
+    "toggleobjecton": Verb.TOGGLE_ON, "toggleobjectoff": Verb.TOGGLE_OFF, "stayidle": Verb.IDLE,
+}  # fmt: skip
 # As the published code writes them: a verb, then the place and the supply.
 _SUPPLIES = {
     ("getsupply", "sand"): Verb.GET_SAND,

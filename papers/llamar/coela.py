@@ -15,14 +15,7 @@ from papers.llamar.prompt import REASON, PromptingRole
 from papers.llamar.right_actions import Reading, RightTeam, names_in, reading_of
 from papers.llamar.right_replies import INVENTED, Actions, Scene, faulty_actions, parsed
 from papers.llamar.state import HORIZON, NONE, AgentView, Situation
-from papers.llamar.team import (
-    ActionOptions,
-    JointPlan,
-    Team,
-    as_remark,
-    every_action,
-    setting_of,
-)
+from papers.llamar.team import ActionOptions, JointPlan, Team, as_remark, every_action, setting_of
 from papers.llamar.translator import PlainTranslator
 from planner.models.caller import Remark
 from planner.models.chat import Fault, Knows, Message, ModelError, Reader, ReferenceReply, Role
@@ -449,10 +442,7 @@ class Deciding:
 
     def _situation(self, moment: Moment, view: AgentView) -> Situation:
         return Situation(
-            task=moment.task,
-            views=(view,),
-            step=moment.step,
-            setting=setting_of(self._options),
+            task=moment.task, views=(view,), step=moment.step, setting=setting_of(self._options)
         )
 
 
@@ -462,11 +452,7 @@ def names_in_view(view: AgentView) -> tuple[str, ...]:
 
 
 def make_coela(
-    task: Task,
-    asking: Asking,
-    options: ActionOptions | None = None,
-    *,
-    horizon: int = HORIZON,
+    task: Task, asking: Asking, options: ActionOptions | None = None, *, horizon: int = HORIZON
 ) -> JointPlanner:
     """The planner for one task.
 

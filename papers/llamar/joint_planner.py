@@ -17,14 +17,7 @@ from papers.llamar.right_replies import RightRescue, right_reply
 from papers.llamar.state import HORIZON, AgentView, Attempt, Situation
 from papers.llamar.team import JointPlan, Planned, Team
 from planner.models.caller import OnCall, Remark, ignore_call
-from planner.models.chat import (
-    ChatModel,
-    Message,
-    Reader,
-    Reference,
-    ReferenceReply,
-    Speaker,
-)
+from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Speaker
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Task, TeamMessage
 from planner.planning.planner_model import (
@@ -263,23 +256,18 @@ class JointPlanner:
         if right is None:
             rescues = team.options.repertoire is Repertoire.RESCUE
             right = (RightRescue if rescues else RightTeam)(task, team)
-        self._right = right
-        asking.right = partial(right_reply, self._right)
+        self.right = right
+        asking.right = partial(right_reply, self.right)
 
     @property
     def name(self) -> str:
         """The value of the bring-up argument `planner`."""
         return self._asking.planner
 
-    @property
-    def right(self) -> RightTeam:
-        """What privileged models are told the right replies by."""
-        return self._right
-
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results until all agents have ended."""
         self._team.take(results)
-        self._right.observe(results)
+        self.right.observe(results)
 
     async def decide(self, context: Context) -> Decision:
         """The next joint step; no calls as long as an agent is busy.
@@ -297,7 +285,7 @@ class JointPlanner:
     async def _decide(self, context: Context) -> Decision:
         if len(context.idle) < len(self._task.agents):
             return Decision()
-        self._right.look(context)
+        self.right.look(context)
         acted = self._team.has_acted
         if acted:
             self._team.finish()

@@ -159,11 +159,7 @@ class FourRoles:
     """
 
     def __init__(
-        self,
-        asking: Asking,
-        team: Team,
-        options: LlamarOptions,
-        oracle: Oracle | None = None,
+        self, asking: Asking, team: Team, options: LlamarOptions, oracle: Oracle | None = None
     ) -> None:
         """Nothing is open, completed or remembered; `oracle` says what is complete, if given."""
         self._oracle = oracle

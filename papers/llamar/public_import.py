@@ -25,6 +25,7 @@ from planner.houses.generator import generate_house
 from planner.world.catalogue import Catalogue, FurnitureClass, ObjectClass, default_catalogue
 from planner.world.episode import Act, Checklist, Episode, Source, Subtask, parse_subtask
 from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.files import parse_model
 from planner.world.house import House
 from planner.world.house_checks import check_house
 from planner.world.vocabulary import AgentKind
@@ -104,11 +105,7 @@ def read_public(path: Path, checkers: Path | None) -> PublicFile:
         FileError: if it is not a configuration at all; a bad task is a `Fault`.
     """
     file = read_foreign(path)
-    document = parse_foreign(file.text, path)
-    try:
-        config = _Config.model_validate(document)
-    except ValidationError as error:
-        raise from_validation(path, error) from None
+    config = parse_model(parse_foreign(file.text, path), _Config, path)
     tasks: list[PublicTask] = []
     faults: list[Fault] = []
     for number, entry in enumerate(config.tasks):

@@ -8,15 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from papers.llamar.actions import (
-    DIRECTIONS,
-    DONE,
-    EXPLORE,
-    IDLE,
-    Action,
-    Verb,
-    known_thing,
-)
+from papers.llamar.actions import DIRECTIONS, DONE, EXPLORE, IDLE, Action, Verb, known_thing
 from papers.llamar.prompt import InstanceNames, PromptingRole
 from papers.llamar.state import Situation
 from papers.llamar.team import Team
@@ -167,7 +159,7 @@ class RightTeam:
 
     def __init__(self, task: Task, team: Team) -> None:
         """Nothing has happened yet."""
-        self._task, self._team = task, team
+        self._task, self.team = task, team
         self._expert: Expert | None = None
         self._context: Context | None = None
         self._results: list[AgentResult] = []
@@ -207,11 +199,6 @@ class RightTeam:
             raise ModelError("the team has not looked at anything yet")
         return self._context
 
-    @property
-    def team(self) -> Team:
-        """Whose task it is."""
-        return self._team
-
     async def now(self, reading: Reading | None = None) -> RightActions:
         """What to do in this moment.
 
@@ -245,7 +232,7 @@ class RightTeam:
 
     def noted(self, reading: Reading) -> list[str]:
         """What a reader knows of each thing that its prompt names, things of the goal first."""
-        belief, instances = self._known(reading).belief, self._team.instances
+        belief, instances = self._known(reading).belief, self.team.instances
         subgoals = self._followed().subgoals if self._task.goal is not None else ()
         goal = {name for w in subgoals for name in (*w.first, *w.second)}
         names = sorted(
@@ -253,14 +240,14 @@ class RightTeam:
             key=lambda name: instances.entity_of(name) not in goal,
         )
         nodes = ((name, belief.nodes.get(instances.entity_of(name) or "")) for name in names)
-        return [_noted(name, node, self._team) for name, node in nodes if node is not None]
+        return [_noted(name, node, self.team) for name, node in nodes if node is not None]
 
     def _known(self, reading: Reading | None) -> Context:
         """The moment as a reader knows it."""
         context = self.context
         if reading is None:
             return context
-        return replace(context, belief=known_to(reading, context.belief, self._team.instances))
+        return replace(context, belief=known_to(reading, context.belief, self.team.instances))
 
     def _followed(self) -> Expert:
         if self._task.goal is None:
@@ -321,7 +308,7 @@ class RightTeam:
         if call.name == SkillName.DONE:
             return _Proposal(call, DONE)
         target = (call.arguments[2] if call.name == SkillName.PLACE else call.arguments[0]) or ""
-        name = self._team.instances.name_of(target)
+        name = self.team.instances.name_of(target)
         if name is None or not self._may_name(name):
             return self._towards(agent, call, target, context)
         if call.name == SkillName.PLACE:
@@ -371,7 +358,7 @@ class RightTeam:
 
     @property
     def _steps(self) -> bool:
-        return self._team.options.small_steps
+        return self.team.options.small_steps
 
     def _on_the_way(
         self, agent: str, here: BeliefNode, target: str, context: Context
@@ -380,8 +367,8 @@ class RightTeam:
         passed = self._passed[agent, target]
         walks, nodes = walk_map(context.layout), context.belief.nodes
         names = [
-            (name, self._team.instances.entity_of(name))
-            for name in self._team.instances.names
+            (name, self.team.instances.entity_of(name))
+            for name in self.team.instances.names
             if self._may_name(name)
         ]
         known = [

@@ -370,11 +370,7 @@ def _lists(key: str, right: Sequence[str], faulty: Mapping[Fault, Sequence[str]]
 
 
 async def right_reply(
-    team: RightTeam,
-    role: PromptingRole,
-    situation: Situation,
-    random: Random,
-    reader: Reader,
+    team: RightTeam, role: PromptingRole, situation: Situation, random: Random, reader: Reader
 ) -> ReferenceReply:
     """The right reply of a role to a prompt, and its faulty versions.
 
@@ -489,7 +485,7 @@ class RightRescue(RightTeam):
         verb = _VERBS[call.name]
         if not verb.takes_thing:
             return Action(verb)
-        name = self._team.instances.name_of(call.arguments[0] or "")
+        name = self.team.instances.name_of(call.arguments[0] or "")
         # What nobody has named yet is not known to any reader either.
         return Action(verb, name) if name is not None else IDLE
 

@@ -20,10 +20,7 @@ from planner.world.geometry import record
 from planner.world.states import Condition, skills_that_make
 from planner.world.vocabulary import Relation, is_open
 
-_RELATIONS = {
-    Predicate.IS_INSIDE.value: Relation.WITHIN,
-    Predicate.IS_ON_TOP.value: Relation.ON,
-}
+_RELATIONS = {Predicate.IS_INSIDE.value: Relation.WITHIN, Predicate.IS_ON_TOP.value: Relation.ON}
 _VERBS = {
     ("clean", True): Verb.CLEAN,
     ("sliced", True): Verb.SLICE,

@@ -202,11 +202,7 @@ class RightProgram:
     _stages: tuple[tuple[str, ...], ...] = field(default=())
 
     async def __call__(
-        self,
-        role: PromptingRole,
-        situation: Situation,
-        random: Random,
-        reader: Reader,
+        self, role: PromptingRole, situation: Situation, random: Random, reader: Reader
     ) -> ReferenceReply:
         """The right reply of a stage.
 
@@ -388,11 +384,7 @@ class PlanningOnce:
 
 
 def make_smart_llm(
-    task: Task,
-    asking: Asking,
-    options: ActionOptions | None = None,
-    *,
-    horizon: int = HORIZON,
+    task: Task, asking: Asking, options: ActionOptions | None = None, *, horizon: int = HORIZON
 ) -> JointPlanner:
     """The planner for one task.
 

@@ -30,15 +30,7 @@ from papers.llamar.prompt import (
     state_words,
 )
 from papers.llamar.skills import SUBTASK_SEPARATOR
-from papers.llamar.state import (
-    HOME,
-    MAX_AGENTS,
-    RESCUE,
-    TEAM_NAMES,
-    AgentView,
-    Attempt,
-    Setting,
-)
+from papers.llamar.state import HOME, MAX_AGENTS, RESCUE, TEAM_NAMES, AgentView, Attempt, Setting
 from papers.llamar.translator import Translation, Translator
 from planner.models.caller import Remark
 from planner.planning.planner import AgentResult, Context
@@ -54,31 +46,16 @@ from planner.world.vocabulary import Relation
 
 # The skills that have the paper's preconditions: none walks to what it handles (LLAMAR-D21).
 _SKILLS = {
-    Verb.MOVE: "Move",
-    Verb.ROTATE: "Rotate",
-    Verb.LOOK_UP: "LookUp",
-    Verb.LOOK_DOWN: "LookDown",
-    Verb.NAVIGATE_TO: "NavigateTo",
-    Verb.PICKUP: "PickupObject",
-    Verb.PUT: "PutObject",
-    Verb.OPEN: "OpenObject",
-    Verb.CLOSE: "CloseObject",
-    Verb.SLICE: "SliceObject",
-    Verb.CLEAN: "CleanObject",
-    Verb.TOGGLE_ON: "ToggleObjectOn",
-    Verb.TOGGLE_OFF: "ToggleObjectOff",
-    Verb.EXPLORE: "ExploreByView",
-    Verb.IDLE: SkillName.WAIT.value,
-    Verb.DONE: SkillName.DONE.value,
-    Verb.GET_SAND: "TakeSand",
-    Verb.GET_WATER: "TakeWater",
-    Verb.USE_SAND: "UseSand",
-    Verb.USE_WATER: "UseWater",
-    Verb.STORE_SUPPLY: "StoreSupplies",
-    Verb.CLEAR_INVENTORY: "DiscardSupplies",
-    Verb.CARRY: "Carry",
-    Verb.DROP_OFF: "DropOff",
-}
+    Verb.MOVE: "Move", Verb.ROTATE: "Rotate", Verb.LOOK_UP: "LookUp", Verb.LOOK_DOWN: "LookDown",
+    Verb.NAVIGATE_TO: "NavigateTo", Verb.PICKUP: "PickupObject", Verb.PUT: "PutObject",
+    Verb.OPEN: "OpenObject", Verb.CLOSE: "CloseObject", Verb.SLICE: "SliceObject",
+    Verb.CLEAN: "CleanObject", Verb.TOGGLE_ON: "ToggleObjectOn",
+    Verb.TOGGLE_OFF: "ToggleObjectOff", Verb.EXPLORE: "ExploreByView",
+    Verb.IDLE: SkillName.WAIT.value, Verb.DONE: SkillName.DONE.value, Verb.GET_SAND: "TakeSand",
+    Verb.GET_WATER: "TakeWater", Verb.USE_SAND: "UseSand", Verb.USE_WATER: "UseWater",
+    Verb.STORE_SUPPLY: "StoreSupplies", Verb.CLEAR_INVENTORY: "DiscardSupplies",
+    Verb.CARRY: "Carry", Verb.DROP_OFF: "DropOff",
+}  # fmt: skip
 _MAX_SUBTASK_CHARACTERS = 1500
 
 
@@ -527,7 +504,5 @@ def verbs_of(options: ActionOptions) -> tuple[Verb, ...]:
 
 def _fixed(options: ActionOptions) -> tuple[Action, ...]:
     return fixed_actions(
-        small_steps=options.small_steps,
-        explores=options.exploration,
-        repertoire=options.repertoire,
+        small_steps=options.small_steps, explores=options.exploration, repertoire=options.repertoire
     )

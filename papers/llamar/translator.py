@@ -155,77 +155,35 @@ DEFAULT_THRESHOLD = 0.5
 
 # Phrases of each verb; longer ones are tried first.
 _PHRASES: dict[Verb, tuple[str, ...]] = {
-    Verb.NAVIGATE_TO: (
-        "navigate to",
-        "navigate",
-        "go to",
-        "go near",
-        "go over to",
-        "go towards",
-        "walk to",
-        "walk over to",
-        "walk up to",
-        "move to",
-        "move closer to",
-        "move towards",
-        "approach",
-        "drive to",
-        "head to",
-        "head towards",
-        "return to",
-        "get close to",
-        "get closer to",
-    ),
-    Verb.PICKUP: (
-        "pick up",
-        "pickup",
-        "pick",
-        "grab",
-        "take",
-        "get",
-        "grasp",
-        "lift",
-        "fetch",
-        "collect",
-    ),
-    Verb.PUT: (
-        "put down",
-        "put",
-        "place",
-        "drop",
-        "set down",
-        "set",
-        "store",
-        "lay",
-        "leave",
-        "insert",
-    ),
-    Verb.OPEN: ("open up", "open"),
-    Verb.CLOSE: ("close", "shut"),
-    Verb.SLICE: ("slice", "cut up", "cut", "chop"),
-    Verb.CLEAN: ("clean", "wash", "wipe", "rinse", "scrub"),
-    Verb.TOGGLE_ON: ("turn on", "switch on", "power on", "power up", "toggle on", "light up"),
-    Verb.TOGGLE_OFF: ("turn off", "switch off", "power off", "power down", "toggle off"),
-    Verb.EXPLORE: ("explore", "look around", "search", "scout"),
-    Verb.IDLE: ("stay idle", "idle", "wait", "stay", "do nothing", "stand still", "none", "pause"),
-    Verb.DONE: ("done", "finished", "task complete", "task is complete"),
-    Verb.LOOK_UP: ("look up", "tilt up", "tilt the camera up"),
-    Verb.LOOK_DOWN: ("look down", "tilt down", "tilt the camera down"),
-    Verb.ROTATE: ("rotate", "turn"),
-    Verb.MOVE: ("move", "step", "go"),
+    verb: tuple(phrases.split(", "))
+    for verb, phrases in {
+        Verb.NAVIGATE_TO: (
+            "navigate to, navigate, go to, go near, go over to, go towards, walk to, "
+            "walk over to, walk up to, move to, move closer to, move towards, approach, "
+            "drive to, head to, head towards, return to, get close to, get closer to"
+        ),
+        Verb.PICKUP: "pick up, pickup, pick, grab, take, get, grasp, lift, fetch, collect",
+        Verb.PUT: "put down, put, place, drop, set down, set, store, lay, leave, insert",
+        Verb.OPEN: "open up, open",
+        Verb.CLOSE: "close, shut",
+        Verb.SLICE: "slice, cut up, cut, chop",
+        Verb.CLEAN: "clean, wash, wipe, rinse, scrub",
+        Verb.TOGGLE_ON: "turn on, switch on, power on, power up, toggle on, light up",
+        Verb.TOGGLE_OFF: "turn off, switch off, power off, power down, toggle off",
+        Verb.EXPLORE: "explore, look around, search, scout",
+        Verb.IDLE: "stay idle, idle, wait, stay, do nothing, stand still, none, pause",
+        Verb.DONE: "done, finished, task complete, task is complete",
+        Verb.LOOK_UP: "look up, tilt up, tilt the camera up",
+        Verb.LOOK_DOWN: "look down, tilt down, tilt the camera down",
+        Verb.ROTATE: "rotate, turn",
+        Verb.MOVE: "move, step, go",
+    }.items()
 }
 _SWITCHED = re.compile(r"\b(turn|switch|power|toggle)\s+(.+?)\s+(on|off)\b")
 _SIDES = {
-    "ahead": "Ahead",
-    "forward": "Ahead",
-    "forwards": "Ahead",
-    "straight": "Ahead",
-    "back": "Back",
-    "backward": "Back",
-    "backwards": "Back",
-    "left": "Left",
-    "right": "Right",
-}
+    "ahead": "Ahead", "forward": "Ahead", "forwards": "Ahead", "straight": "Ahead",
+    "back": "Back", "backward": "Back", "backwards": "Back", "left": "Left", "right": "Right",
+}  # fmt: skip
 _FILLER_WORDS = """
     a an the this that these those to in on into onto inside of at from with by and then now i
     we it its will should can please object objects item thing towards near over up down my

@@ -210,11 +210,7 @@ class Gain:
 
 
 def tune_translator(
-    pairs: Pairs,
-    encoder: Path,
-    output: Path,
-    recipe: TranslatorRecipe,
-    told: Callable[[str], None],
+    pairs: Pairs, encoder: Path, output: Path, recipe: TranslatorRecipe, told: Callable[[str], None]
 ) -> Gain:
     """Trains an encoder of `transformers` and writes it to a folder of its own.
 
@@ -325,10 +321,7 @@ def _batches(pairs: Sequence[Pair], size: int, rng: np.random.Generator) -> Iter
 
 
 def _loss(
-    model: Any,
-    tokenizer: Any,
-    batch: Sequence[Pair],
-    recipe: TranslatorRecipe,
+    model: Any, tokenizer: Any, batch: Sequence[Pair], recipe: TranslatorRecipe
 ) -> torch.Tensor:
     """Multiple negatives ranking: cross entropy over the scaled cosines of all pairs of a batch."""
     import torch
@@ -340,12 +333,7 @@ def _loss(
     return torch.nn.functional.cross_entropy(recipe.scale * cosines, right)
 
 
-def _pooled(
-    model: Any,
-    tokenizer: Any,
-    texts: list[str],
-    device: str,
-) -> torch.Tensor:
+def _pooled(model: Any, tokenizer: Any, texts: list[str], device: str) -> torch.Tensor:
     """(n, d) means over the tokens, of length one."""
     import torch
 

@@ -128,16 +128,10 @@ NO_CALL = "vacuous: no skill was called"
 
 
 # Failures during execution; all other codes mean that the call itself was a mistake.
-_OF_CARRYING_OUT = frozenset(
-    {
-        SkillCode.UNREACHABLE,
-        SkillCode.NO_PLACEMENT,
-        SkillCode.GRASP_FAILED,
-        SkillCode.TIMED_OUT,
-        SkillCode.BLOCKED,
-        SkillCode.BACKEND_FAULT,
-    }
-)
+_OF_CARRYING_OUT = frozenset({
+    SkillCode.UNREACHABLE, SkillCode.NO_PLACEMENT, SkillCode.GRASP_FAILED, SkillCode.TIMED_OUT,
+    SkillCode.BLOCKED, SkillCode.BACKEND_FAULT,
+})  # fmt: skip
 
 
 def skill_success(trace: EpisodeTrace) -> Measure:

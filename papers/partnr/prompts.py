@@ -70,26 +70,12 @@ ACTIONS = "Possible Actions:"
 TEAM_ACTIONS = "Possible actions for each agent:"
 
 _ORDER = (
-    SkillName.NAVIGATE,
-    SkillName.EXPLORE,
-    SkillName.OPEN,
-    SkillName.CLOSE,
-    SkillName.PICK,
-    SkillName.PLACE,
-    SkillName.REARRANGE,
-    SkillName.WAIT,
-    SkillName.DONE,
-    SkillName.CLEAN,
-    SkillName.FILL,
-    SkillName.POUR,
-    SkillName.POWER_ON,
-    SkillName.POWER_OFF,
-    OTHERS,
-    SkillName.FIND_OBJECT,
-    SkillName.FIND_RECEPTACLE,
-    SkillName.FIND_ROOM,
+    SkillName.NAVIGATE, SkillName.EXPLORE, SkillName.OPEN, SkillName.CLOSE, SkillName.PICK,
+    SkillName.PLACE, SkillName.REARRANGE, SkillName.WAIT, SkillName.DONE, SkillName.CLEAN,
+    SkillName.FILL, SkillName.POUR, SkillName.POWER_ON, SkillName.POWER_OFF, OTHERS,
+    SkillName.FIND_OBJECT, SkillName.FIND_RECEPTACLE, SkillName.FIND_ROOM,
     SkillName.FIND_AGENT_ACTION,
-)
+)  # fmt: skip
 _ASKING = (
     "asks the person who gave the task, where nothing else can settle it. "
     "Example (Ask[which of the two vases])"
@@ -113,13 +99,7 @@ def system(seat: Seat, examples: str = "") -> str:
     return "\n".join([" ".join(words), *([examples] if examples else [])])
 
 
-def opening(
-    instruction: str,
-    world: str,
-    verbs: Iterable[str],
-    *,
-    may_ask: bool = False,
-) -> str:
+def opening(instruction: str, world: str, verbs: Iterable[str], *, may_ask: bool = False) -> str:
     """The first user turn: task, world, possible actions, question (PARTNR-7.2)."""
     return "\n".join(
         [f"Task: {instruction}", world, ACTIONS, tool_lines(verbs, may_ask), "", QUESTION]

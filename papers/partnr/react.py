@@ -175,7 +175,7 @@ class PartnrTeam:
         name: str = "partnr_react",
     ) -> None:
         """`on_call` is called after each call of the model."""
-        self._task, self._name, self._examples = task, name, examples
+        self._task, self.name, self._examples = task, name, examples
         self._options = options or DialogueOptions()
         self._max_cycles = self._options.max_cycles or TEAM_MAX_CYCLES
         self._axes = replace(axes or Axes(), control=Control.CENTRALIZED)
@@ -189,11 +189,6 @@ class PartnrTeam:
         self._cycles = self._dropped = 0
         self._over = False
         self._right = RightCalls(task)
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return self._name
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps the results for the next turn."""

@@ -21,7 +21,7 @@ from planner.bench.runs import run_cli
 from planner.bench.runs.paper import Run
 from planner.episodes.episode_file import REPORT_NAME, episodes_in
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import read_bytes, read_document, read_text
+from planner.world.files import read_bytes, read_document, read_text, writing
 from planner.world.house_checks import load_house
 from planner.world.vocabulary import AgentKind
 from sim_bridge.backend import BACKENDS
@@ -100,11 +100,9 @@ def _import(file: Path, scenes: Path, objects: Sequence[Path], folder: Path) -> 
     result = replace(result, episodes=judged)
     if not judged:
         raise PlannerError(f"{file}: no episode could be imported: {result.summary}")
-    try:
+    with writing(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder.parent))
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     try:
         result.write(draft / EPISODES)
         (draft / _NOTE).write_text(result.summary + "\n", encoding="utf-8")

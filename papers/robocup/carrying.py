@@ -56,11 +56,9 @@ _GENERAL = (
     ("Which city is the capital of Japan?", "Tokyo"),
     ("What is the tallest mountain in the world?", "Everest"),
     ("Can you tell me who painted the Mona Lisa?", "Leonardo"),
-    ("Which planet is nearest to the sun?", "Mercury"),
-    ("How many legs has a spider?", "eight"),
-    ("What is your name?", "robot"),
-    ("How many rooms are there?", "rooms"),
-)
+    ("Which planet is nearest to the sun?", "Mercury"), ("How many legs has a spider?", "eight"),
+    ("What is your name?", "robot"), ("How many rooms are there?", "rooms"),
+)  # fmt: skip
 _TOLD_NAME = re.compile(r"\b([a-z][a-z_-]*_\d+) at ")
 _MEASURES: Mapping[Pick, Callable[[ObjectPlacement], float]] = {
     Pick.BIGGEST: lambda thing: -math.prod(thing.size_m),

@@ -42,13 +42,8 @@ class BackendPort:
     def __init__(self, backend: Backend, agent: str) -> None:
         """`backend` has an episode loaded in which the agent exists."""
         self._backend = backend
-        self._agent = agent
+        self.agent = agent
         self._capabilities = backend.capabilities(agent)
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        return self._agent
 
     def capabilities(self) -> Capabilities:
         """The capabilities of the agent's body."""
@@ -56,19 +51,19 @@ class BackendPort:
 
     def base(self) -> Pose | None:
         """`base_link` in `map` as localised by the backend."""
-        return self._backend.observe(self._agent, ()).base
+        return self._backend.observe(self.agent, ()).base
 
     def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
         """What the backend lets the agent sense now."""
-        return self._backend.observe(self._agent, cameras)
+        return self._backend.observe(self.agent, cameras)
 
     def holding(self) -> bool | None:
         """Whether the body feels something in its hand."""
-        return self._backend.observe(self._agent, ()).holding
+        return self._backend.observe(self.agent, ()).holding
 
     def start(self, primitive: Primitive) -> int:
         """Starts a primitive; a refusal appears as its polled result."""
-        return self._backend.start(self._agent, primitive)
+        return self._backend.start(self.agent, primitive)
 
     def poll(self, handle: int) -> PrimitiveStatus:
         """The status of a primitive."""

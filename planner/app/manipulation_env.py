@@ -216,10 +216,7 @@ def score_handling(
     environment = ManipulationEnv(houses)
     return [
         ManipulationScore(
-            one.info["house"],
-            one.done,
-            one.acts.count(GRASP) - one.done,
-            len(one.acts),
+            one.info["house"], one.done, one.acts.count(GRASP) - one.done, len(one.acts)
         )
         for one in played(environment, MANIPULATION, weights, len(houses), tries, seed)
     ]

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -16,7 +16,6 @@ from planner.evaluation.as_understood import judged, understood_of
 from planner.evaluation.evaluator import Evaluator
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, Verdict, feedback
-from planner.evaluation.task import Proposition
 from planner.evaluation.trace import EpisodeTrace
 from planner.evaluation.trace_builder import DecisionRecord, TraceBuilder
 from planner.memory.features import ViewEncoder
@@ -266,18 +265,6 @@ class WordsEvaluator:
 # A person who answers a planner's questions from the evaluator's progress, in this process.
 
 
-class Judged(Protocol):
-    """What the person looks at; see `planner.evaluation.evaluator.Evaluator`."""
-
-    @property
-    def propositions(self) -> Sequence[Proposition]:
-        """The propositions of the task."""
-
-    @property
-    def progress(self) -> Progress:
-        """The progress after the last state."""
-
-
 @dataclass(slots=True)
 class SimulatedPerson:
     """Answers every question with what is not as wanted, or "done" (HELPER-D83).
@@ -288,7 +275,7 @@ class SimulatedPerson:
         exchanges: what was asked and answered, oldest first.
     """
 
-    judged: Judged
+    judged: Evaluator
     look: Callable[[], None]
     exchanges: list[Exchange] = field(default_factory=list)
 

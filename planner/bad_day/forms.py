@@ -27,31 +27,15 @@ def _has_robot_interfaces() -> bool:
 
 # Of machine, processes and operator, in any bridge.
 BRIDGE_FAULTS = (
-    (Fault.CPU_SHARE, 3),
-    (Fault.BUSY, 1),
-    (Fault.FREEZE, 4),
-    (Fault.KILL, 2),
-    (Fault.SECOND_CLIENT, 1),
-    (Fault.SECOND_BRIDGE, 1),
-    (Fault.CALL, 5),
-)
+    (Fault.CPU_SHARE, 3), (Fault.BUSY, 1), (Fault.FREEZE, 4), (Fault.KILL, 2),
+    (Fault.SECOND_CLIENT, 1), (Fault.SECOND_BRIDGE, 1), (Fault.CALL, 5),
+)  # fmt: skip
 STACK_FAULTS = (
-    (Fault.CPU_SHARE, 3),
-    (Fault.BUSY, 2),
-    (Fault.FULL_DISK, 2),
-    (Fault.FREEZE, 4),
-    (Fault.KILL, 4),
-    (Fault.SECOND_CLIENT, 1),
-    (Fault.SECOND_BRIDGE, 1),
-    (Fault.CALL, 1),
-)
+    (Fault.CPU_SHARE, 3), (Fault.BUSY, 2), (Fault.FULL_DISK, 2), (Fault.FREEZE, 4),
+    (Fault.KILL, 4), (Fault.SECOND_CLIENT, 1), (Fault.SECOND_BRIDGE, 1), (Fault.CALL, 1),
+)  # fmt: skip
 _MODEL_FAULTS = ((Fault.MODEL_SLOW, 3), (Fault.MODEL_DEAD, 3))
-_ROS_FAULTS = (
-    (Fault.SERVER_DEAD, 4),
-    (Fault.FREEZE, 3),
-    (Fault.KILL, 3),
-    (Fault.CALL, 2),
-)
+_ROS_FAULTS = ((Fault.SERVER_DEAD, 4), (Fault.FREEZE, 3), (Fault.KILL, 3), (Fault.CALL, 2))
 _INTERFACES = "the messages of Nav2, MoveIt and ros2_control"
 # Enough for a demo and a team to reach their verdict.
 _VERDICT_S = 150.0

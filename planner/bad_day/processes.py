@@ -203,7 +203,7 @@ class End:
 class PacketLink(ClosedOnExit):
     """Two ends and the faulty link between them; `faults` may be changed while it runs."""
 
-    def __init__(self, faults: PacketFaults | None = None, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0) -> None:
         """Makes both namespaces.
 
         Raises:
@@ -211,7 +211,7 @@ class PacketLink(ClosedOnExit):
         """
         if shutil.which("ip") is None:
             raise PlannerError("cannot create a packet link: `ip` is missing (apt: iproute2)")
-        self.faults = faults or PacketFaults()
+        self.faults = PacketFaults()
         self.counts: Counter[str] = Counter()
         self._random = random.Random(seed)
         self._held: list[tuple[float, int, int, bytes]] = []

@@ -98,6 +98,10 @@ class _Candidate:
         return [e for e in self.memory.snapshot().entities if not e.is_furniture]
 
 
+# Frames between two points of the curves.
+_CURVE_EVERY = 20
+
+
 def _embedded() -> Backend:
     return make_backend("embedded")
 
@@ -112,7 +116,6 @@ def score_house(
     on_progress: Callable[[str], None],
     second_tour: bool = True,
     pieces: bool = True,
-    curve_every: int = 20,
     open_backend: Callable[[], Backend] = _embedded,
 ) -> list[HouseScore]:
     """Tours a house with all updaters and scores each.
@@ -126,7 +129,6 @@ def score_house(
         on_progress: called with each line of progress.
         second_tour: whether to move objects and tour the house again.
         pieces: whether to walk up to each piece of furniture.
-        curve_every: number of frames between two points of the curves.
         open_backend: makes the simulator, which has pictures.
     """
     backend = open_backend()
@@ -137,7 +139,7 @@ def score_house(
             _Candidate(name, Memory(layout, make(layout, backend), agents={AGENT: AgentKind.ROBOT}))
             for name, make in makers.items()
         ]
-        looks = _walk(backend, house, candidates, 0.0, distance_m, pieces, curve_every)
+        looks = _walk(backend, house, candidates, 0.0, distance_m, pieces)
         first_s = backend.now_s()
         on_progress(f"{house.name}: {looks} looks in {first_s:.0f} s of the tour")
         truth = _truth(backend)
@@ -149,7 +151,7 @@ def score_house(
             moved = move_things(house, np.random.default_rng([seed, 17]))
             backend.reset(moved, tour_episode(moved), seed)
             stale = _Staleness(house, moved)
-            _walk(backend, moved, candidates, first_s, distance_m, pieces, curve_every, stale)
+            _walk(backend, moved, candidates, first_s, distance_m, pieces, stale)
             scores = [
                 stale.onto(score, tuple(candidate.curve))
                 for score, candidate in zip(scores, candidates, strict=True)
@@ -166,7 +168,6 @@ def _walk(
     offset_s: float,
     distance_m: float,
     pieces: bool,
-    curve_every: int,
     stale: _Staleness | None = None,
 ) -> int:
     looks = 0
@@ -174,7 +175,7 @@ def _walk(
         observation = replace(seen, stamp_s=seen.stamp_s + offset_s)
         for candidate in candidates:
             candidate.observe(observation)
-            if looks % curve_every == 0:
+            if looks % _CURVE_EVERY == 0:
                 candidate.curve.append(
                     _point(candidate, observation.stamp_s, _truth(backend), distance_m)
                 )
@@ -305,23 +306,10 @@ class _Staleness:
 # Output
 
 _RATES = (
-    "precision",
-    "recall",
-    "recall_seen",
-    "recall_all",
-    "precision_any_class",
-    "recall_any_class",
-    "precision_any_place",
-    "recall_any_place",
-    "hallucinations_end",
-    "hallucinations_mean",
-    "error_m",
-    "parents_right",
-    "staleness_s",
-    "stale_share",
-    "update_ms",
-    "size_bytes",
-)
+    "precision", "recall", "recall_seen", "recall_all", "precision_any_class", "recall_any_class",
+    "precision_any_place", "recall_any_place", "hallucinations_end", "hallucinations_mean",
+    "error_m", "parents_right", "staleness_s", "stale_share", "update_ms", "size_bytes",
+)  # fmt: skip
 
 
 def summary(scores: Sequence[HouseScore]) -> dict[str, dict[str, Interval | None]]:

@@ -123,11 +123,7 @@ class _Recorder:
     """Maintains an entity list from the labels, and makes a sample of each frame."""
 
     def __init__(
-        self,
-        backend: Backend,
-        house: House,
-        recipe: DataRecipe,
-        rng: np.random.Generator,
+        self, backend: Backend, house: House, recipe: DataRecipe, rng: np.random.Generator
     ) -> None:
         self._backend = backend
         self._list = EntityList(house.layout)
@@ -176,9 +172,5 @@ def _in_frame(operation: Operation, frame: CameraFrame) -> Operation:
         operation.pixel, CoordinateFrame.PIXEL_384, intrinsics.width_px, intrinsics.height_px
     )
     return Operation(
-        operation.kind,
-        operation.entity_id,
-        pixel,
-        operation.description,
-        name=operation.name,
+        operation.kind, operation.entity_id, pixel, operation.description, name=operation.name
     )

@@ -179,10 +179,7 @@ class _Runner:
                 planner = Practice(task, planner, backend.world_state, rng)
             shown = planner.shown if isinstance(planner, Practice) else _nothing_shown
             recorder = TraceRecorder(
-                planner,
-                task.agents,
-                lambda: run.evaluator.progress.percent_complete,
-                shown=shown,
+                planner, task.agents, lambda: run.evaluator.progress.percent_complete, shown=shown
             )
             made.append((recorder, planner))
             return recorder

@@ -11,12 +11,7 @@ from planner.app.planner_check import check_metric, check_model, check_planner
 from planner.app.skill_check import check_skill
 from planner.bench.runs.manifest import find_suite
 from planner.bench.suite import SUITES
-from planner.command_line import (
-    add_model_flags,
-    add_option_flags,
-    add_url_flag,
-    read_option_flags,
-)
+from planner.command_line import add_model_flags, add_option_flags, add_url_flag, read_option_flags
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest
 from planner.models.chat import MODELS
 from planner.models.model_choice import ModelChoice, make_model, model_forms

@@ -32,7 +32,7 @@ from planner.training.traces.folder import TraceManifest
 from planner.training.traces.record import BAG, consents_of
 from planner.training.traces.rules import TraceRules
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel, read_model, writing
 
 # `planner train traces` and `planner train learned` (docs/learned_planner.md).
 
@@ -408,11 +408,9 @@ def _opened(args: argparse.Namespace) -> RecipeManifest:
                     file, f"settings.{name}", f"is {was}, not {asked}: name a new folder"
                 )
         return found
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         others = sorted(path.name for path in folder.iterdir())
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     if others:
         raise FileError(folder, "", f"has {others[0]} but no {RECIPE_FILE}: name an empty folder")
     manifest = RecipeManifest(settings=settings)

@@ -364,8 +364,7 @@ def _network_settings(args: argparse.Namespace, temperature: float) -> SettingsO
 LEARNERS: Mapping[
     str,
     tuple[
-        Callable[[argparse.Namespace], Learner],
-        Callable[[argparse.Namespace, float], SettingsOf],
+        Callable[[argparse.Namespace], Learner], Callable[[argparse.Namespace, float], SettingsOf]
     ],
 ] = {CAUSAL: (_causal, _causal_settings), NETWORK: (_network, _network_settings)}
 

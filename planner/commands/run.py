@@ -20,7 +20,8 @@ from planner.models.model_choice import ModelChoice
 from planner.narrator import story
 from planner.planning.session import Ask
 from planner.replay.states import StateLogWriter
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import PlannerError
+from planner.world.files import writing
 from sim_bridge.opening import open_world
 
 
@@ -164,7 +165,5 @@ def _conclude(done: Run, folder: Path) -> int:
 
 
 def _opened(path: Path) -> BinaryIO:
-    try:
+    with writing(path):
         return path.open("wb")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None

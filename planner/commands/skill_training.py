@@ -86,10 +86,7 @@ def run(args: argparse.Namespace) -> int:
             made,
             args.output,
             ReinforcementRecipe(
-                acts=args.acts,
-                environments=args.environments,
-                rollout=args.rollout,
-                seed=args.seed,
+                acts=args.acts, environments=args.environments, rollout=args.rollout, seed=args.seed
             ),
             notes,
             _print,
@@ -119,9 +116,7 @@ def _trained(skill: str) -> _Trained:
         raise PlannerError(f"training skills: pip install planner[skills] ({error})") from None
     if skill == MANIPULATION.skill:
         return _Trained(
-            MANIPULATION,
-            ManipulationEnv,
-            lambda *given: handling_table(score_handling(*given)),
+            MANIPULATION, ManipulationEnv, lambda *given: handling_table(score_handling(*given))
         )
     return _Trained(
         NAVIGATION,

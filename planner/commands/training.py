@@ -47,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--even", action="store_true", help="all classes alike, anywhere; for the classifier"
     )
 
-    data = actions.add_parser("memory-data", help="EPM's pictures and conversations, of rollouts")
+    data = actions.add_parser("memory-data", help="pictures and conversations, of rollouts")
     data.add_argument("output", type=Path, help="dataset folder; resumes where it stopped")
     data.add_argument("--episode", action="append", help="repeatable; default: all for training")
     data.add_argument("--seed", type=int, default=1)
@@ -103,7 +103,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         actions.add_parser("base", help="the weights of a GGUF file, to train from")
     )
     planner_training.add_finetuned(
-        actions.add_parser("finetuned", help="PARTNR's language model of single calls")
+        actions.add_parser("finetuned", help="a language model of single calls")
     )
     planner_training.add_ddaft(
         actions.add_parser("ddaft", help="a language model, from its own roll-outs")

@@ -133,27 +133,21 @@ class Show(Protocol):
     @property
     def importance(self) -> int:
         """What goes first where there are too many pages, from 0; asked of pages that are open."""
-        ...
 
     def about(self) -> dict[str, Json]:
         """Facts for the page's beginning."""
-        ...
 
     async def order(self, order: Order, done: Done) -> None:
         """Carries out an order."""
-        ...
 
     async def control(self, message: Seek | Play) -> None:
         """Moves in a bag."""
-        ...
 
     def trace(self, key: str) -> dict[str, Json] | None:
         """Prompt and reply of a model call; None = not kept."""
-        ...
 
     def want_pictures(self, on: bool) -> None:
         """The page shows pictures, or no longer does."""
-        ...
 
     def pictures(self, since: int, *, cameras: bool) -> list[tuple[int, str, bytes]]:
         """Number, name and JPEG of the pictures that are newer than a number.
@@ -162,11 +156,9 @@ class Show(Protocol):
             since: the number.
             cameras: False = only those that belong to questions.
         """
-        ...
 
     def close(self) -> None:
         """The page has gone."""
-        ...
 
 
 class LiveShow:

@@ -251,9 +251,7 @@ class BagShow:
 
     def _show_position(self) -> None:
         self.table.set(
-            "bag",
-            "now",
-            {"t": round(self._at_s, 3), "playing": self._playing, "rate": self._rate},
+            "bag", "now", {"t": round(self._at_s, 3), "playing": self._playing, "rate": self._rate}
         )
 
 

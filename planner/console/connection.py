@@ -53,22 +53,6 @@ class MakeShow(Protocol):
 
     def __call__(self, hello: Hello, *, may_order: bool) -> Show:
         """For a page that was let in."""
-        ...
-
-
-class Guest(Protocol):
-    """A connection that can be asked to make room."""
-
-    wake: asyncio.Event
-
-    @property
-    def importance(self) -> int:
-        """As that of what it shows."""
-        ...
-
-    def leave(self, reason: str) -> None:
-        """Ends it."""
-        ...
 
 
 class Hub:
@@ -83,8 +67,8 @@ class Hub:
         self.started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         # In the order in which they came.
-        self._greeted: list[Guest] = []
-        self._guests: list[Guest] = []
+        self._greeted: list[Connection] = []
+        self._guests: list[Connection] = []
         self._pending = False
         self._thread = 0
         # In which span they were woken last.
@@ -136,13 +120,13 @@ class Hub:
         """How many are connected."""
         return len(self._guests)
 
-    def greet(self, guest: Guest) -> None:
+    def greet(self, guest: Connection) -> None:
         """A connection that has not said hello yet."""
         self._greeted.append(guest)
         if len(self._greeted) > MAX_GREETED:
             self._greeted.pop(0).leave(f"more than {MAX_GREETED} connections say nothing")
 
-    def join(self, guest: Guest) -> None:
+    def join(self, guest: Connection) -> None:
         """A page that wants to be woken."""
         self._guests.append(guest)
         if len(self._guests) > MAX_PAGES:
@@ -150,7 +134,7 @@ class Hub:
             self._guests.remove(least)
             least.leave(f"more than {MAX_PAGES} pages are open; reload to come back")
 
-    def leave(self, guest: Guest) -> None:
+    def leave(self, guest: Connection) -> None:
         """It has ended, or is no longer greeted."""
         for guests in (self._greeted, self._guests):
             if guest in guests:

@@ -16,7 +16,7 @@ from planner.console.protocol import Order, named
 from planner.console.rights import GRACE_S, OPERATOR, Rights, Seats, Tries, Try, Visitor
 from planner.console.view import View
 from planner.world.episode import read_episode
-from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.share import config_dir
 
 # Where a person waits for a second one; two become the partners of two agents (PARTNR-10).
@@ -126,11 +126,9 @@ class SessionRecord:
         self._file = None
         if not path:
             return
-        try:
+        with writing(path):
             Path(path).parent.mkdir(parents=True, exist_ok=True)
             self._file = Path(path).open("a", encoding="utf-8")  # noqa: SIM115 - open until the end
-        except OSError as error:
-            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
     def write(self, who: str, seat: str, what: str, **more: object) -> str:
         """Writes a line at once, so that it survives the end of the process.

@@ -71,10 +71,8 @@ WHOLE_PERIOD_S = 1.0
 _WHOLE = {topics.MAP: 1, topics.WORLD_GRAPH: 3}
 _CAMERA = "hand"
 _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
-    (WorldInfo, topics.WORLD_INFO, qos.LATCHED),
-    (WorldState, topics.WORLD_STATE, qos.TRUTH),
-    (WorldGraph, topics.WORLD_GRAPH, qos.LATCHED),
-    (OccupancyGrid, topics.MAP, qos.LATCHED),
+    (WorldInfo, topics.WORLD_INFO, qos.LATCHED), (WorldState, topics.WORLD_STATE, qos.TRUTH),
+    (WorldGraph, topics.WORLD_GRAPH, qos.LATCHED), (OccupancyGrid, topics.MAP, qos.LATCHED),
     (InstructStatus, topics.INSTRUCT_STATUS, qos.LATCHED),
     (Evaluation, topics.EVALUATION, qos.EVENTS),
     (Evaluation, topics.EVALUATION_RESULT, qos.LATCHED),
@@ -83,7 +81,7 @@ _SHARED: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (PlannerTrace, topics.MEMORY_TRACE, qos.EVENTS),
     (PlannerTrace, topics.SKILLS_TRACE, qos.EVENTS),
     (DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS),
-)
+)  # fmt: skip
 _OF_AGENT: tuple[tuple[type[Any], str, QoSProfile], ...] = (
     (ApprovalQuestion, topics.QUESTION, qos.LATCHED),
     (DiagnosticStatus, topics.SAFETY_STATE, qos.LATCHED),

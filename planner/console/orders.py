@@ -26,39 +26,30 @@ class Orders(Protocol):
         self, words: str, agents: Sequence[str], dialogue: Sequence[str], done: Done
     ) -> None:
         """Gives an instruction to these agents; `done` gets its result."""
-        ...
 
     def again(self, words: str, agents: Sequence[str], done: Done) -> None:
         """Begins the world anew, then gives the instruction, "" = none; `done` gets the result."""
-        ...
 
     def finish(self, done: Done) -> None:
         """Has the judge give its verdict now; `done` gets it."""
-        ...
 
     def load(self, episode: str, done: Done) -> None:
         """Puts the world into the beginning of an episode."""
-        ...
 
     def answer(self, words: str, done: Done) -> None:
         """Answers the question of the running instruction."""
-        ...
 
     def cancel(self, done: Done) -> None:
         """Ends the running instruction, whoever gave it here."""
-        ...
 
     def stop(self, agents: Sequence[str], done: Done) -> None:
         """Ends everything that was begun here and stops these agents at once."""
-        ...
 
     def skill(self, agent: str, call: str, done: Done) -> None:
         """Starts one call of an agent; `done` gets its result."""
-        ...
 
     def abort(self, agent: str) -> None:
         """Ends the running call of an agent, and its driving."""
-        ...
 
     def drive(self, agent: str, body: str, forward: float, turn: float, done: Done) -> None:
         """Drives an agent for a moment; see `planner.console.orders.Driver.steer`.
@@ -70,21 +61,17 @@ class Orders(Protocol):
             turn: the same to the left.
             done: gets the outcome.
         """
-        ...
 
     def approve(
         self, agent: str, question: str, answer: Literal["yes", "no", "kind"], done: Done
     ) -> None:
         """Answers an agent's question to its operator."""
-        ...
 
     def correct(self, correction: Correct, author: str, done: Done) -> None:
         """Corrects the memory."""
-        ...
 
     def show_pictures(self, *, on: bool) -> None:
         """Subscribes to the cameras of all agents, also of those to come, or to none."""
-        ...
 
 
 # Drives one body as long as somebody keeps asking for it; knows no ROS.
@@ -98,15 +85,12 @@ class DrivenBody(Protocol):
 
     def start(self, primitive: Primitive) -> int:
         """Requests a primitive."""
-        ...
 
     def poll(self, handle: int) -> PrimitiveStatus:
         """Its state."""
-        ...
 
     def cancel(self, handle: int) -> None:
         """Requests its end."""
-        ...
 
 
 class Driver:

@@ -165,15 +165,9 @@ class Change:
         if not words:
             return None
         ways: tuple[Callable[[str], Changed | Doubt | None], ...] = (
-            self._swapped,
-            self._left_out,
-            self._counted,
-            self._only,
-            self._another,
-            self._elsewhere,
-            self._put_right,
-            self._retold,
-        )
+            self._swapped, self._left_out, self._counted, self._only, self._another,
+            self._elsewhere, self._put_right, self._retold,
+        )  # fmt: skip
         return next((found for way in ways if (found := way(words)) is not None), None)
 
     def _swapped(self, words: str) -> Changed | Doubt | None:

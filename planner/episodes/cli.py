@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="FILE|DIR",
         help="episode files or folders of them (default: the shipped ones)",
     )
-    counter = actions.add_parser("statistics", help="the figures of PARTNR's paper beside ours")
+    counter = actions.add_parser("statistics", help="the figures of the paper beside ours")
     counter.add_argument("suites", nargs="+", metavar="SUITE", help="a suite, folder or pack")
     drawer = actions.add_parser(
         "draw", help="draw a task and its evaluation, or what is understood of a text"

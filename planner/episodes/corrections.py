@@ -89,9 +89,9 @@ def draft_of(evaluation: Evaluation) -> Draft:
             hold in every state or in none.
     """
     if evaluation.always or evaluation.never:
-        raise PlannerError("what must hold in every state, or in none, is not in PARTNR's format")
+        raise PlannerError("what must hold in every state, or in none, is not in this format")
     if any(asked_open(p.predicate) is not None for p in evaluation.propositions):
-        raise PlannerError("whether something is open is not in PARTNR's format")
+        raise PlannerError("whether something is open is not in this format")
     if any(is_about_person(p.predicate) for p in evaluation.propositions):
         raise PlannerError("corrections cannot say what is done with persons")
     everything = range(len(evaluation.propositions))
@@ -254,10 +254,7 @@ def _evaluation(parts: dict[str, object], episode: Episode) -> dict[str, JsonVal
     if "propositions" not in parts:
         return episode.evaluation
     document = translated(
-        parts["propositions"],
-        parts["dependencies"],
-        parts["constraints"],
-        lambda word, _: (word,),
+        parts["propositions"], parts["dependencies"], parts["constraints"], lambda word, _: (word,)
     )
     evaluation = _read(document, episode.episode_id)
     inferred = draft_of(evaluation).evaluation(_starts(episode))

@@ -15,7 +15,7 @@ from typing import Literal
 
 from planner.world.episode import Episode, read_episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import FileModel, parse_json, parse_model, read_bytes
+from planner.world.files import FileModel, parse_json, parse_model, read_bytes, replacing, writing
 from planner.world.house import House, write_house
 from planner.world.share import config_dir
 
@@ -49,12 +49,8 @@ def write_text(path: Path, text: str) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    temporary = path.with_suffix(".tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8")
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    with replacing(path) as aside:
+        aside.write_text(text, encoding="utf-8")
 
 
 def episodes_in(places: Iterable[Path]) -> Iterator[tuple[Path, Episode | FileError]]:
@@ -107,15 +103,10 @@ def write_pack(path: Path, episodes: Iterable[Episode], houses: Iterable[House] 
     pack = Pack(version=_VERSION, houses=tuple(houses), episodes=tuple(episodes))
     document = pack.model_dump(mode="json", exclude_defaults=True) | {"version": _VERSION}
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("wb") as stream:
-            stream.write(gzip.compress(text.encode(), compresslevel=9, mtime=0))
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    with replacing(path) as aside, aside.open("wb") as stream:
+        stream.write(gzip.compress(text.encode(), compresslevel=9, mtime=0))
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 def write_set(output: Path, episodes: Sequence[Episode], houses: Sequence[House] = ()) -> None:
@@ -127,10 +118,8 @@ def write_set(output: Path, episodes: Sequence[Episode], houses: Sequence[House]
     if is_pack(output):
         write_pack(output, episodes, houses)
         return
-    try:
+    with writing(output):
         _write(output, episodes, houses)
-    except OSError as error:
-        raise FileError(output, "", f"cannot be written: {error.strerror}") from None
 
 
 def unpacked(path: Path) -> Path:

@@ -129,16 +129,10 @@ def _error(node: ast.stmt | ast.expr, reason: str) -> PythonTextError:
 
 # From PARTNR's argument names to ours; ours are accepted too.
 _ARGUMENTS = {
-    "object_handles": "objects",
-    "receptacle_handles": "receptacles",
-    "room_ids": "rooms",
-    "entity_handles_a": "entities_a",
-    "entity_handles_b": "entities_b",
-    "*args": "entities",
-    "is_same_receptacle": "is_same_b",
-    "is_same_room": "is_same_b",
-    "arg_match": "is_same_b",
-}
+    "object_handles": "objects", "receptacle_handles": "receptacles", "room_ids": "rooms",
+    "entity_handles_a": "entities_a", "entity_handles_b": "entities_b", "*args": "entities",
+    "is_same_receptacle": "is_same_b", "is_same_room": "is_same_b", "arg_match": "is_same_b",
+}  # fmt: skip
 _ORDER: dict[str, tuple[str, ...]] = {
     Predicate.IS_ON_TOP: ("objects", "receptacles", "number", "is_same_b"),
     Predicate.IS_INSIDE: ("objects", "receptacles", "number", "is_same_b"),
@@ -304,9 +298,7 @@ def _cluster(given: _Given, field: str, resolve: Resolve) -> JsonValue:
         elif word == "number":
             numbers = _items(value, where) if isinstance(value, list) else [value]
             if any(number not in (None, 1) for number in numbers):
-                raise FieldError(
-                    where, "more than one of a list is not in our language (PARTNR-D15)"
-                )
+                raise FieldError(where, "more than one of a list is not in our language")
         elif word == "l2_threshold":
             args[word] = _plain(value, where)
         else:

@@ -21,27 +21,15 @@ _COUNTS = ("no", "one", "two", "three", "four", "five", "six")
 # What nobody writes, though it may be read.
 _UNSAID = frozenset({"baseballbat", "bathtowel", "laundryroom", "tshirt", "wc", "e reader"})
 # "The milk", but neither "a milk" nor "two milks".
-_MASS = frozenset(
-    {
-        *(
-            "bleach",
-            "bread",
-            "butter",
-            "cereal",
-            "cheese",
-            "chocolate",
-            "cleaner",
-            "cologne",
-            "cream",
-        ),
-        *("detergent", "dish soap", "dishwashing liquid", "face cream", "hand soap", "juice"),
-        *("laundry detergent", "lego", "liquid soap", "mail", "milk", "orange juice", "paint"),
-        *("pepper", "perfume", "salmon", "salt", "scotch tape", "shampoo", "sliced apple"),
-        *("sliced bread", "sliced lettuce", "sliced potato", "sliced tomato", "soap", "soda"),
-        *("spray", "sticky tape", "tape", "toilet paper", "toothpaste", "washing up liquid"),
-        *("whipped cream", "yoghurt", "yogurt", "lettuce", "chicken", "roast chicken"),
-    }
-)
+_MASS = frozenset({
+    "bleach", "bread", "butter", "cereal", "cheese", "chocolate", "cleaner", "cologne", "cream",
+    "detergent", "dish soap", "dishwashing liquid", "face cream", "hand soap", "juice",
+    "laundry detergent", "lego", "liquid soap", "mail", "milk", "orange juice", "paint",
+    "pepper", "perfume", "salmon", "salt", "scotch tape", "shampoo", "sliced apple",
+    "sliced bread", "sliced lettuce", "sliced potato", "sliced tomato", "soap", "soda",
+    "spray", "sticky tape", "tape", "toilet paper", "toothpaste", "washing up liquid",
+    "whipped cream", "yoghurt", "yogurt", "lettuce", "chicken", "roast chicken",
+})  # fmt: skip
 # Names of furniture for what is on it, not in it.
 _TOPS = frozenset({"countertop", "kitchen countertop", "worktop", "stove top", "stovetop"})
 # Singular in spite of their ending; other words in -s are left out: "the jeans" may be one or more.

@@ -12,17 +12,17 @@ from planner.world.episode import AgentPlacement, Episode, FurnitureChange
 from planner.world.errors import PlannerError
 from planner.world.furnishing import look_of_piece, look_of_thing
 from planner.world.geometry import Pose, Vec3
-from planner.world.house import Furniture, House, ObjectPlacement, Room
+from planner.world.house import Furniture, House, ObjectPlacement
 from planner.world.person import PERSON_CLASS, SIZES_M, Person, PersonPlacement, person_name
 from planner.world.receptacle import base_placement, part_of
-from planner.world.state import EntityState, WorldState
+from planner.world.state import EntityState, WorldState, room_state
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, Relation, floor_name
 
 
 def house_entities(house: House) -> dict[str, EntityState]:
     """Rooms and furniture by name, as in the house file."""
-    entities = {room.name: _room_state(room) for room in house.rooms}
+    entities = {room.name: room_state(room) for room in house.rooms}
     entities.update((piece.name, piece_state(piece, None)) for piece in house.furniture)
     return entities
 
@@ -66,22 +66,6 @@ def start_entities(
     return entities
 
 
-def _room_state(room: Room) -> EntityState:
-    xs, ys = [x for x, _ in room.polygon_m], [y for _, y in room.polygon_m]
-    middle = ((min(xs) + max(xs)) / 2, (min(ys) + max(ys)) / 2)
-    return EntityState(
-        name=room.name,
-        kind=EntityKind.ROOM,
-        class_name=room.class_name,
-        instance_id=0,
-        pose=Pose.planar(*middle),
-        size_m=(max(xs) - min(xs), max(ys) - min(ys), room.height_m),
-        parent=None,
-        relation=None,
-        room=room.name,
-    )
-
-
 def piece_state(piece: Furniture, change: FurnitureChange | None = None) -> EntityState:
     """Furniture as a world starts with it: closed, and with its usual states, but for `change`."""
     openness = None
@@ -95,7 +79,6 @@ def piece_state(piece: Furniture, change: FurnitureChange | None = None) -> Enti
         pose=piece.pose,
         size_m=piece.size_m,
         parent=piece.room,
-        relation=None,
         room=piece.room,
         affordances=piece.affordances,
         states=default_states().initial(

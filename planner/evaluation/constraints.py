@@ -393,16 +393,10 @@ _BETWEEN: dict[str, str] = {
     PersonPredicate.IS_NEAR_PERSON: "near",
 }
 _ARGUMENTS = {
-    "objects": "object",
-    "receptacles": "receptacle",
-    "rooms": "room",
-    "entities_a": "entity",
-    "entities_b": "entity",
-    "persons": "person",
-    "texts": "text",
-    "places": "place",
+    "objects": "object", "receptacles": "receptacle", "rooms": "room", "entities_a": "entity",
+    "entities_b": "entity", "persons": "person", "texts": "text", "places": "place",
     "agents": "agent",
-}
+}  # fmt: skip
 
 
 def phrase(proposition: Proposition) -> str:
@@ -535,7 +529,7 @@ class JudgePart:
 
 
 JUDGES: Mapping[str, JudgePart] = {
-    "strict": JudgePart(summary="the rules as PARTNR's paper defines them", make=StrictJudge),
+    "strict": JudgePart(summary="the rules as the paper defines them", make=StrictJudge)
 }
 
 ALL_JUDGES: Catalog[JudgePart] = Catalog(

@@ -72,10 +72,7 @@ def compare(named: Iterable[str | None], in_view: Iterable[str]) -> Detections:
 
 
 def match_names(
-    words: Sequence[str],
-    assets: Sequence[str],
-    embedder: Embedder,
-    threshold: float = THRESHOLD,
+    words: Sequence[str], assets: Sequence[str], embedder: Embedder, threshold: float = THRESHOLD
 ) -> Mapping[str, str | None]:
     """The asset that each word means: the most similar one, or None if none is similar enough.
 

@@ -115,7 +115,6 @@ def check_entities(
     evaluation: Evaluation,
     facts: Mapping[str, EntityFacts],
     source: Path | str,
-    field: str = "evaluation",
     *,
     all_known: bool = True,
 ) -> None:
@@ -125,7 +124,6 @@ def check_entities(
         evaluation: from `language.read_evaluation`.
         facts: of every entity in the world, by name.
         source: file name for the error.
-        field: the evaluation's field in the file.
         all_known: whether entities without facts do not exist; in a world that is only perceived
             they may be found later.
 
@@ -133,7 +131,7 @@ def check_entities(
         FileError: with file, field of the proposition, and reason.
     """
     for where, reason in entity_findings(evaluation, facts, all_known=all_known):
-        raise FileError(source, f"{field}.{where}", reason)
+        raise FileError(source, f"evaluation.{where}", reason)
 
 
 def entity_findings(

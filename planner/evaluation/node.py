@@ -125,22 +125,10 @@ class EvaluatorNode(ManagedNode):
         if self._variant is Variant.PERCEIVED:
             listen(self, WorldGraph, topics.WORLD_GRAPH, self._on_graph, qos.LATCHED)
         else:
-            listen(
-                self,
-                WorldMessage,
-                topics.WORLD_STATE,
-                self._on_world,
-                qos.TRUTH_INPUT,
-            )
+            listen(self, WorldMessage, topics.WORLD_STATE, self._on_world, qos.TRUTH_INPUT)
             listen(self, WorldInfo, topics.WORLD_INFO, self._on_info, qos.LATCHED)
             # From the first one on, so that a restarted evaluator learns the start of the task.
-            listen(
-                self,
-                InstructStatus,
-                topics.INSTRUCT_STATUS,
-                self._on_status,
-                qos.TRUTH,
-            )
+            listen(self, InstructStatus, topics.INSTRUCT_STATUS, self._on_status, qos.TRUTH)
         # A callback group of its own, since states must be received while a request waits.
         self.create_service(
             Trigger,

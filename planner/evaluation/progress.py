@@ -12,16 +12,10 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from planner.evaluation.predicates import Variant
-from planner.evaluation.task import (
-    PersonPredicate,
-    Predicate,
-    Proposition,
-    asked_open,
-    asked_word,
-)
+from planner.evaluation.task import PersonPredicate, Predicate, Proposition, asked_open, asked_word
 from planner.language.lexicon import plural_of
 from planner.world.errors import FileError
-from planner.world.files import FileModel, read_model
+from planner.world.files import FileModel, read_model, replacing
 from planner.world.geometry import record
 from planner.world.vocabulary import floor_name
 
@@ -199,13 +193,8 @@ class LatchFile:
         Raises:
             FileError: if the file cannot be written.
         """
-        temporary = self.path.with_suffix(".tmp")
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            temporary.write_text(json.dumps(latched.model_dump(mode="json")), encoding="utf-8")
-            temporary.replace(self.path)
-        except OSError as error:
-            raise FileError(self.path, "", f"cannot be written: {error}") from None
+        with replacing(self.path, make_folder=True) as aside:
+            aside.write_text(json.dumps(latched.model_dump(mode="json")), encoding="utf-8")
 
     def read(self, mode: Mode, step: int, evaluation: JsonValue) -> Latched | None:
         """The latches of this task up to a step; None if there are none.

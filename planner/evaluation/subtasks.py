@@ -7,13 +7,7 @@ from dataclasses import dataclass, replace
 
 from planner.evaluation.metrics.metric import doer_of, done
 from planner.evaluation.predicates import Watch
-from planner.evaluation.task import (
-    Predicate,
-    Proposition,
-    asked_open,
-    asked_state,
-    is_about_person,
-)
+from planner.evaluation.task import Predicate, Proposition, asked_open, asked_state, is_about_person
 from planner.evaluation.trace import CallLine, EpisodeTrace, SubtaskLine
 from planner.parts.calls import acted_call
 from planner.parts.catalog import Catalog

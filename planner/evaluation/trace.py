@@ -25,7 +25,7 @@ from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode
 from planner.evaluation.task import KnownPredicate
 from planner.world.errors import FileError, from_validation
-from planner.world.files import parse_json, read_lines
+from planner.world.files import parse_json, read_lines, replacing
 from planner.world.vocabulary import AgentKind, Hand
 
 TRACE_VERSION = 1
@@ -272,15 +272,10 @@ def write_traces(path: Path, traces: Iterable[EpisodeTrace]) -> None:
     Raises:
         FileError: if the file cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        with temporary.open("wb") as stream:
-            for trace in traces:
-                for line in trace.lines():
-                    stream.write(LINES.dump_json(line) + b"\n")
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    with replacing(path) as aside, aside.open("wb") as stream:
+        for trace in traces:
+            for line in trace.lines():
+                stream.write(LINES.dump_json(line) + b"\n")
 
 
 def read_traces(path: Path) -> Iterator[EpisodeTrace]:

@@ -229,7 +229,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
     play = actions.add_parser(
-        "play", help="play VirtualHome's programs and compare with their final graphs"
+        "play", help="play programs in graphs and compare with their final graphs"
     )
     play.add_argument(
         "folder", type=Path, metavar="DIR", help="with executable_programs, init_and_final_graphs"

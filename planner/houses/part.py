@@ -9,7 +9,7 @@ from typing import Protocol
 
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
-from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.house import House
 
 INTERFACE = 1
@@ -71,12 +71,7 @@ class HouseFormat:
 
 
 HOUSE_FORMATS: Catalog[HouseFormat] = Catalog(
-    "house format",
-    "",
-    "",
-    f"{__name__}:HouseFormat",
-    INTERFACE,
-    group="planner.house_formats",
+    "house format", "", "", f"{__name__}:HouseFormat", INTERFACE, group="planner.house_formats"
 )
 
 
@@ -98,7 +93,5 @@ def write_or_refuse(path: Path, write: Callable[[Path], object]) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    try:
+    with writing(path):
         write(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None

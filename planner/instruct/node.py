@@ -234,11 +234,7 @@ class _InstructClient:
         """The answer to a question that ended the instruction; None if nobody answers."""
         if self._stopped is not None:
             return None
-        self._emit(
-            Kind.QUESTION,
-            story.question_line(self._story.now_s, question),
-            asked=question,
-        )
+        self._emit(Kind.QUESTION, story.question_line(self._story.now_s, question), asked=question)
         if self._answers:
             return self._answers.popleft()
         if self._request.simulated_person:

@@ -237,29 +237,12 @@ CAMERA = "hand"
 Points = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class GraphOptions:
-    """When a detection is an object that is known.
-
-    Attributes:
-        same_m: re-detection of a class, PARTNR-D38.
-        hand_m: with a held thing only this near the hand, PARTNR-D38.
-        min_overlap: with geometry and features together, at least. Ours.
-        near_m: points this near lie on each other. Ours.
-        min_similarity: least cosine of an object and its class's words. Ours.
-        looks: detections before it is told. Ours.
-        max_points: kept of one object.
-    """
-
-    same_m: float = 0.5
-    hand_m: float = 0.3
-    min_overlap: float = 1.1
-    near_m: float = 0.05
-    min_similarity: float = 0.5
-    looks: int = 1
-    stride_px: int = 3
-    max_distance_m: float = 6.0
-    max_points: int = 400
+# When a detection is an object that is known: one of its class so near, and a held thing only so
+# near the hand (PARTNR-D38). The others are ours: least overlap of geometry and features together;
+# points so near lie on each other; least cosine of an object and its class's words; points kept.
+_SAME_M, _HAND_M = 0.5, 0.3
+_MIN_OVERLAP, _NEAR_M, _MIN_SIMILARITY = 1.1, 0.05, 0.5
+_STRIDE_PX, _MAX_DISTANCE_M, _MAX_POINTS = 3, 6.0, 400
 
 
 @dataclass(slots=True)
@@ -283,7 +266,6 @@ class ObjectGraph:
         self,
         extractor: FeatureExtractor,
         classes: Sequence[str],
-        options: GraphOptions | None = None,
         room_labels: RoomLabels | None = None,
     ) -> None:
         """Takes the features and the closed vocabulary.
@@ -291,11 +273,9 @@ class ObjectGraph:
         Args:
             extractor: of regions and words.
             classes: of the vocabulary, as the catalogue writes them.
-            options: thresholds.
             room_labels: in which rooms furniture is; None = as the layout says.
         """
         self._extractor = extractor
-        self._options = options or GraphOptions()
         self._classes = tuple(classes)
         self._words = np.stack([extractor.text(words_of(name)) for name in self._classes])
         self.objects: list[GraphObject] = []
@@ -321,10 +301,9 @@ class ObjectGraph:
         if frame is None:
             return []
         made = self._labelled(entities)
-        options = self._options
         touched: list[GraphObject] = []
         for region in self._extractor.regions(frame):
-            points = region_points(frame, region.mask, options.stride_px, options.max_distance_m)
+            points = region_points(frame, region.mask, _STRIDE_PX, _MAX_DISTANCE_M)
             if len(points):
                 touched.append(self._associate(points, region.feature, observation.stamp_s))
         hand = observation.base.compose(observation.hand).position_m
@@ -332,7 +311,7 @@ class ObjectGraph:
         taken: set[int] = set()
         for thing in {id(t): t for t in touched}.values():
             class_name = self.class_of(thing)
-            if class_name is None or thing.looks < options.looks:
+            if class_name is None:
                 continue
             entity = self._entity(thing, class_name, known, hand, taken)
             if entity is not None:
@@ -373,23 +352,23 @@ class ObjectGraph:
         """The class of the vocabulary that it is most alike to; None where nothing is."""
         cosines = self._words @ unit(thing.feature)
         best = int(np.argmax(cosines))
-        return self._classes[best] if cosines[best] >= self._options.min_similarity else None
+        return self._classes[best] if cosines[best] >= _MIN_SIMILARITY else None
 
     def find(self, words: str) -> list[tuple[GraphObject, float]]:
         """Objects by likeness to words, best first; those below `min_similarity` are left out."""
         wanted = self._extractor.text(words)
         scored = [(thing, float(unit(thing.feature) @ wanted)) for thing in self.objects]
-        near = [(t, s) for t, s in scored if s >= self._options.min_similarity]
+        near = [(t, s) for t, s in scored if s >= _MIN_SIMILARITY]
         return sorted(near, key=lambda item: -item[1])
 
     def _associate(self, points: Points, feature: Features, stamp_s: float) -> GraphObject:
         best: tuple[float, GraphObject] | None = None
         for thing in self.objects:
             alike = float(unit(thing.feature) @ feature)
-            value = alike + _overlap(points, thing.points, self._options.near_m)
+            value = alike + _overlap(points, thing.points, _NEAR_M)
             if best is None or value > best[0]:
                 best = (value, thing)
-        if best is None or best[0] < self._options.min_overlap:
+        if best is None or best[0] < _MIN_OVERLAP:
             thing = GraphObject(points, feature.copy(), 1, stamp_s)
             self.objects.append(thing)
         else:
@@ -398,8 +377,8 @@ class ObjectGraph:
             thing.feature = thing.feature + feature
             thing.looks += 1
             thing.seen_s = stamp_s
-        if len(thing.points) > self._options.max_points:
-            step = np.linspace(0, len(thing.points) - 1, self._options.max_points)
+        if len(thing.points) > _MAX_POINTS:
+            step = np.linspace(0, len(thing.points) - 1, _MAX_POINTS)
             thing.points = thing.points[step.astype(int)]
         x, y, z = ((thing.points.min(axis=0) + thing.points.max(axis=0)) / 2).tolist()
         thing.center_m = (x, y, z)
@@ -419,9 +398,9 @@ class ObjectGraph:
             if entity.entity_id in taken or entity.class_name != class_name:
                 continue
             away = math.dist(entity.position_m, thing.center_m)
-            within = self._options.same_m
+            within = _SAME_M
             if entity.picked:
-                away, within = math.dist(hand, thing.center_m), self._options.hand_m
+                away, within = math.dist(hand, thing.center_m), _HAND_M
             if away <= within and (best is None or away < best[0]):
                 best = (away, entity)
         return best[1] if best is not None else None

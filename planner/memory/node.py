@@ -21,13 +21,7 @@ from planner.memory.part import (
     load_updater,
 )
 from planner.memory.service.node import MemoryPublisher, MemoryServices
-from planner.memory.settings import (
-    BACKWARDS_S,
-    Condition,
-    conditions,
-    open_memory,
-    store_path,
-)
+from planner.memory.settings import BACKWARDS_S, Condition, conditions, open_memory, store_path
 from planner.memory.sightings import VISIBILITIES, VISIBILITY, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
 from planner.memory.updater import BackgroundUpdater, MemoryUpdater

@@ -282,10 +282,7 @@ class PrivilegedUpdater:
 
 
 def _operation_for(
-    state: WorldState,
-    sighting: Sighting,
-    seen: Mapping[str, Sighting],
-    known: Mapping[str, Entity],
+    state: WorldState, sighting: Sighting, seen: Mapping[str, Sighting], known: Mapping[str, Entity]
 ) -> Operation | None:
     """The operation for one seen entity; the list decides whether it changes anything."""
     truth = state.entities[sighting.name]
@@ -422,10 +419,5 @@ def _intrinsics(kind: AgentKind) -> Intrinsics:
     mount = default_bodies()[kind].cameras[CAMERA]
     focal_px = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
     return Intrinsics(
-        mount.width_px,
-        mount.height_px,
-        focal_px,
-        focal_px,
-        mount.width_px / 2,
-        mount.height_px / 2,
+        mount.width_px, mount.height_px, focal_px, focal_px, mount.width_px / 2, mount.height_px / 2
     )

@@ -174,8 +174,7 @@ def _listed(memory: Memory | Believed, question: Question, room: str, limit: int
     if question.kind == "room":
         rooms = [r.name for r in memory.layout.rooms]
         return Answer(
-            QuestionKind.COUNT,
-            f"{qa.counted(len(rooms), 'room', 'rooms')}: {', '.join(rooms)}.",
+            QuestionKind.COUNT, f"{qa.counted(len(rooms), 'room', 'rooms')}: {', '.join(rooms)}."
         )
     if question.place is not None and question.place.relation not in _RELATIONS:
         return Answer(QuestionKind.PLACE, qa.BESIDE)

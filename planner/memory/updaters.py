@@ -63,11 +63,7 @@ def _make_vlm(request: UpdaterRequest) -> MakeUpdater:
     options = {o.name: wanted[o.name] for o in part.options if o.name in wanted}
     model, loop = open_model(ModelChoice(named, asked.url, options)), BlockingLoop()
     return lambda _: VlmUpdater(
-        model,
-        asked.coordinates,
-        deadline_s=asked.timeout_s,
-        on_call=request.on_call,
-        loop=loop,
+        model, asked.coordinates, deadline_s=asked.timeout_s, on_call=request.on_call, loop=loop
     )
 
 
@@ -146,7 +142,7 @@ UPDATERS: Mapping[str, UpdaterPart] = {
         truth_instead_of_model=True,
     ),
     "vlm": UpdaterPart(
-        summary="EPM's: a vision-language model, on a server or in this process, writes the edits",
+        summary="a vision-language model, on a server or in this process, writes the edits",
         make=_make_vlm,
         needs_model=True,
         takes_server=True,

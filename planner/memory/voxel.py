@@ -38,29 +38,13 @@ class VoxelForm(StrEnum):
     ROOM_TIME_ONLY = "room-time-only"
 
 
-@dataclass(frozen=True, slots=True)
-class VoxelOptions:
-    """Ours; the paper gives no values.
-
-    Attributes:
-        side_m: of a voxel.
-        stride_px: between the pixels that are looked at.
-        max_distance_m: depth beyond which nothing is believed.
-        through_m: a camera that measures so much farther looks through a voxel.
-        alike: least cosine of words and a voxel.
-        same_m: an object this near an entity of its class is that entity.
-        cell_m: of the floor, for what to explore next.
-        alike_weight: of likeness against age in the plain and room forms' exploration.
-    """
-
-    side_m: float = 0.05
-    stride_px: int = 4
-    max_distance_m: float = 6.0
-    through_m: float = 0.1
-    alike: float = 0.6
-    same_m: float = 0.5
-    cell_m: float = 1.0
-    alike_weight: float = 0.5
+# Ours; the paper gives no values: the side of a voxel, the stride between pixels and the depth up
+# to which they are believed; a camera that measures so much farther looks through a voxel.
+_SIDE_M, _STRIDE_PX, _MAX_DISTANCE_M, _THROUGH_M = 0.05, 4, 6.0, 0.1
+# The least cosine of words and a voxel; an object so near an entity of its class is that entity.
+_ALIKE, _SAME_M = 0.6, 0.5
+# Cells of the floor for what to explore next, and the weight of likeness against age in it.
+_CELL_M, _ALIKE_WEIGHT = 1.0, 0.5
 
 
 @dataclass(slots=True)
@@ -97,11 +81,9 @@ class VoxelMap:
         layout: House,
         extractor: FeatureExtractor,
         form: VoxelForm = VoxelForm.PLAIN,
-        options: VoxelOptions | None = None,
     ) -> None:
         """Begins empty."""
         self.form = form
-        self.options = options or VoxelOptions()
         self._layout = layout
         self._extractor = extractor
         self._voxels: dict[Key, Voxel] = {}
@@ -120,10 +102,9 @@ class VoxelMap:
         """Clears what the camera looks through, then adds what it shows."""
         self._clear(frame)
         self._note_floor(frame, stamp_s)
-        options = self.options
         for region in self._extractor.regions(frame):
-            points = region_points(frame, region.mask, options.stride_px, options.max_distance_m)
-            for key in _keys(points, options.side_m):
+            points = region_points(frame, region.mask, _STRIDE_PX, _MAX_DISTANCE_M)
+            for key in _keys(points, _SIDE_M):
                 old = self._voxels.get(key)
                 if old is None:
                     self._voxels[key] = Voxel(region.feature.copy(), 1, stamp_s)
@@ -136,7 +117,7 @@ class VoxelMap:
         if not self._voxels:
             return
         keys = list(self._voxels)
-        middles = (np.array(keys, np.float64) + 0.5) * self.options.side_m
+        middles = (np.array(keys, np.float64) + 0.5) * _SIDE_M
         seen = project(frame.intrinsics, frame.pose, middles)
         with np.errstate(invalid="ignore"):
             inside = np.flatnonzero(in_image(frame.intrinsics, seen, 0))
@@ -144,17 +125,15 @@ class VoxelMap:
         measured = frame.depth_m[rows, columns]
         with np.errstate(invalid="ignore"):
             through = np.isfinite(measured) & (
-                measured > seen[inside, 2] + max(self.options.through_m, self.options.side_m)
+                measured > seen[inside, 2] + max(_THROUGH_M, _SIDE_M)
             )
         for index in inside[through].tolist():
             del self._voxels[keys[index]]
 
     def _note_floor(self, frame: CameraFrame, stamp_s: float) -> None:
         every = np.ones(frame.depth_m.shape, bool)
-        points = region_points(
-            frame, every, 4 * self.options.stride_px, self.options.max_distance_m
-        )
-        for x, y in np.unique(np.floor(points[:, :2] / self.options.cell_m), axis=0).tolist():
+        points = region_points(frame, every, 4 * _STRIDE_PX, _MAX_DISTANCE_M)
+        for x, y in np.unique(np.floor(points[:, :2] / _CELL_M), axis=0).tolist():
             self._looked_s[int(x), int(y)] = stamp_s
 
     def find(self, words: str, room: str = "") -> list[Found]:
@@ -197,14 +176,14 @@ class VoxelMap:
         return self._texts[words]
 
     def _alike(self, keys: Sequence[Key], cosines: NDArray[np.float64]) -> list[Found]:
-        alike: list[int] = np.flatnonzero(cosines >= self.options.alike).tolist()
+        alike: list[int] = np.flatnonzero(cosines >= _ALIKE).tolist()
         return [
             self._found([keys[i] for i in block], float(cosines[block].max()))
             for block in _blocks(keys, alike)
         ]
 
     def _found(self, keys: Sequence[Key], score: float) -> Found:
-        x, y, z = ((np.array(keys) + 0.5) * self.options.side_m).mean(axis=0).tolist()
+        x, y, z = ((np.array(keys) + 0.5) * _SIDE_M).mean(axis=0).tolist()
         seen_s = max(self._voxels[key].seen_s for key in keys)
         return Found((x, y, z), score, seen_s, self._layout.room_at(x, y), len(keys))
 
@@ -219,7 +198,7 @@ class VoxelMap:
         """The room to look into next: not seen for the longest, or likely by likeness too."""
         best: tuple[float, str] | None = None
         likely = {f.room: f.score for f in reversed(self.find(words))}
-        weight = 0.0 if self.form is VoxelForm.ROOM_TIME_ONLY else self.options.alike_weight
+        weight = 0.0 if self.form is VoxelForm.ROOM_TIME_ONLY else _ALIKE_WEIGHT
         for room in self._layout.rooms:
             age = self._age(room.name, now_s)
             value = (1 - weight) * age + weight * likely.get(room.name, 0.0)
@@ -230,7 +209,7 @@ class VoxelMap:
     def _age(self, room: str, now_s: float) -> float:
         """0 just seen, 1 never: mean over the room's floor cells."""
         x0, y0, x1, y1 = self._layout.rooms_by_name[room].shape.bounds
-        side = self.options.cell_m
+        side = _CELL_M
         ages = []
         for x in range(int(np.floor(x0 / side)), int(np.ceil(x1 / side))):
             for y in range(int(np.floor(y0 / side)), int(np.ceil(y1 / side))):
@@ -286,7 +265,7 @@ class VoxelUpdater:
         made = []
         for thing in found:
             near = sorted((_apart(e.position_m, thing.position_m), e.entity_id) for e in left)
-            match = next((n for away, n in near if away <= self.map.options.same_m), None)
+            match = next((n for away, n in near if away <= _SAME_M), None)
             left = [e for e in left if e.entity_id != match]
             if match is not None and thing.seen_s < stamp_s:
                 continue

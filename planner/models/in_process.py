@@ -166,7 +166,7 @@ class InProcessModel:
             self._tokenizer.pad_token = self._tokenizer.eos_token
         self._torch, self._model = torch, model.to(device).eval()
         self._device, self._temperature = device, temperature
-        self._name, self._max_rows = folder.name, max_rows
+        self.name, self._max_rows = folder.name, max_rows
         self._context = int(getattr(model.config, "max_position_embeddings", 0) or 1 << 30)
         vocabulary = int(model.get_output_embeddings().weight.shape[0])
         try:
@@ -178,11 +178,6 @@ class InProcessModel:
         self._thread = threading.Thread(target=self._serve, name="model", daemon=True)
         self._thread.start()
 
-    @property
-    def name(self) -> str:
-        """The folder's name."""
-        return self._name
-
     async def complete(self, request: Request) -> Completion:
         """The model's reply, computed as one row of a batch.
 
@@ -193,7 +188,7 @@ class InProcessModel:
         prompt = self._prompt(request.messages)
         if len(prompt) + request.max_tokens > self._context:
             raise ContextFullError(
-                f"{self._name}: the model's context is full: {len(prompt)} tokens of the prompt "
+                f"{self.name}: the model's context is full: {len(prompt)} tokens of the prompt "
                 f"and {request.max_tokens} of the answer do not fit into {self._context}"
             )
         row = _Row(prompt, request, time.monotonic())
@@ -207,14 +202,14 @@ class InProcessModel:
 
     def _prompt(self, messages: Sequence[Message]) -> list[int]:
         if any(message.pictures for message in messages):
-            raise ModelError(f"{self._name}: does not accept images")
+            raise ModelError(f"{self.name}: does not accept images")
         turns = [{"role": m.speaker.value, "content": m.text} for m in messages]
         try:
             text = self._tokenizer.apply_chat_template(
                 turns, tokenize=False, add_generation_prompt=True
             )
         except Exception as error:
-            raise ModelError(f"{self._name}: its chat template failed: {error}") from None
+            raise ModelError(f"{self.name}: its chat template failed: {error}") from None
         return [int(t) for t in self._tokenizer(text, add_special_tokens=False)["input_ids"]]
 
     # The model's thread
@@ -251,7 +246,7 @@ class InProcessModel:
             return
         if row.error or not row.finish:
             reason = row.error or "no answer"
-            row.future.set_exception(ModelError(f"{self._name}: {reason}"))
+            row.future.set_exception(ModelError(f"{self.name}: {reason}"))
             return
         text = self._tokenizer.decode(row.said, skip_special_tokens=True)
         text = cut_at(text, row.request.stop)

@@ -298,12 +298,7 @@ class RoleModels:
         """Roles that are not named use the default; a model may stand for several."""
         self._default, self._roles = default, dict(roles)
         named = (f", {role} {model.name}" for role, model in self._roles.items())
-        self._name = f"{default.name}{''.join(named)}"
-
-    @property
-    def name(self) -> str:
-        """The models' names, with their roles."""
-        return self._name
+        self.name = f"{default.name}{''.join(named)}"
 
     async def complete(self, request: Request) -> Completion:
         """The reply of the role's model."""

@@ -255,7 +255,7 @@ MODELS: Mapping[str, ModelPart] = {
                 Option(
                     _share(role),
                     1.0,
-                    f"part of the fault rates that holds for LLaMAR's {role.value.capitalize()}",
+                    f"part of the fault rates that holds for a team's {role.value.capitalize()}",
                     min_value=0.0,
                     max_value=1.0,
                 )

@@ -39,12 +39,8 @@ if TYPE_CHECKING:
 MAX_BYTES = 1_000_000
 # Phrases by which servers report a prompt that is too long; there is no common code for it.
 _CONTEXT_WORDS = (
-    "context length",
-    "context_length",
-    "context size",
-    "exceed_context",
-    "max_model_len",
-)
+    "context length", "context_length", "context size", "exceed_context", "max_model_len",
+)  # fmt: skip
 # From a proxy, or a server that is starting or stopping.
 _UNAVAILABLE_STATUSES = (502, 503, 504)
 _MAX_REASON = 300
@@ -245,20 +241,10 @@ class OpenAiCompatible:
         """
         if not url.startswith(("http://", "https://")):
             raise ModelError(f"the model's address {url!r} does not begin with http:// or https://")
-        self._url, self._model = url, model
-        self._dialect, self._temperature = dialect, temperature
+        self._url, self.name = url, model
+        self.dialect, self._temperature = dialect, temperature
         self._logprobs, self._fields = logprobs, dict(fields or {})
         self._client: AsyncOpenAI | None = None
-
-    @property
-    def name(self) -> str:
-        """The model's name, for traces."""
-        return self._model
-
-    @property
-    def dialect(self) -> Dialect:
-        """How grammars are sent; AUTO until the first one is."""
-        return self._dialect
 
     async def complete(self, request: Request) -> Completion:
         """The server's reply to a single attempt; `RetryingModel` retries.
@@ -266,9 +252,9 @@ class OpenAiCompatible:
         Raises:
             ModelError: naming the server and what happened.
         """
-        if request.grammar and self._dialect is Dialect.AUTO:
-            self._dialect = await self._find_dialect(request.deadline_s)
-        return await self._send(request, self._dialect)
+        if request.grammar and self.dialect is Dialect.AUTO:
+            self.dialect = await self._find_dialect(request.deadline_s)
+        return await self._send(request, self.dialect)
 
     async def _send(self, request: Request, dialect: Dialect) -> Completion:
         body = self._body(request) | _grammar_field(request.grammar, dialect)
@@ -276,7 +262,7 @@ class OpenAiCompatible:
 
     def _body(self, request: Request) -> dict[str, Any]:
         body: dict[str, Any] = {
-            "model": self._model,
+            "model": self.name,
             "messages": [
                 {"role": m.speaker.value, "content": _content(m)} for m in request.messages
             ],

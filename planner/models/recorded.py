@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter
 
 from planner.models.caller import ModelCall
 from planner.models.chat import (
@@ -24,8 +24,8 @@ from planner.models.chat import (
     Usage,
     WrappedModel,
 )
-from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_lines
+from planner.world.errors import FileError
+from planner.world.files import FileModel, read_line, read_lines, writing
 
 # Dialogue files: every model call of an episode in full, for training and replay.
 #
@@ -147,12 +147,7 @@ class DialogueWriter:
 
     def add(self, call: ModelCall, step: int, stamp_s: float) -> None:
         """Records one call."""
-        messages = tuple(
-            MessageRecord(
-                speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures)
-            )
-            for m in call.messages
-        )
+        messages = _recorded(call.messages)
         if not call.answered:
             self._prompts.append(messages)
             self.lines.append(
@@ -265,12 +260,7 @@ def dialogue_path(run: Path, stem: str) -> Path:
 
 def _lines_of(path: Path) -> Iterator[tuple[int, Line]]:
     for number, line in enumerate(read_lines(path), start=1):
-        try:
-            yield number, LINES.validate_json(line)
-        except ValidationError as error:
-            plain = from_validation(path, error)
-            where = f"line {number}" + (f".{plain.field}" if plain.field else "")
-            raise FileError(path, where, plain.reason) from None
+        yield number, read_line(path, number, line, LINES.validate_json)
 
 
 VERSION = 1
@@ -282,15 +272,8 @@ class _Head(FileModel):
     model: str
 
 
-class _Turn(FileModel):
-    speaker: Speaker
-    text: str
-    # Digests: a replay compares pictures and does not show them.
-    pictures: tuple[str, ...] = ()
-
-
 class _Call(FileModel):
-    messages: tuple[_Turn, ...]
+    messages: tuple[MessageRecord, ...]
     grammar: str = ""
     reply: str
     finish: str = "stop"
@@ -304,9 +287,9 @@ class _Call(FileModel):
         return Completion(self.reply, usage, Timings(0.0, 0.0), self.finish)
 
 
-def _turns_of(messages: Sequence[Message]) -> tuple[_Turn, ...]:
+def _recorded(messages: Sequence[Message]) -> tuple[MessageRecord, ...]:
     return tuple(
-        _Turn(speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures))
+        MessageRecord(speaker=m.speaker, text=m.text, pictures=tuple(p.digest for p in m.pictures))
         for m in messages
     )
 
@@ -328,7 +311,7 @@ class RecordingModel(WrappedModel):
         """The other model's reply, recorded before it is returned."""
         answer = await self._model.complete(request)
         call = _Call(
-            messages=_turns_of(request.messages),
+            messages=_recorded(request.messages),
             grammar=request.grammar,
             reply=answer.text,
             finish=answer.finish,
@@ -341,11 +324,8 @@ class RecordingModel(WrappedModel):
         return answer
 
     def _write(self, mode: Literal["w", "a"], line: _Head | _Call) -> None:
-        try:
-            with self._path.open(mode, encoding="utf-8") as file:
-                file.write(line.model_dump_json() + "\n")
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error}") from None
+        with writing(self._path), self._path.open(mode, encoding="utf-8") as file:
+            file.write(line.model_dump_json() + "\n")
 
 
 class RecordedModel:
@@ -360,12 +340,7 @@ class RecordedModel:
         self._path = path
         self._next = 0
         is_dialogue = path.name.endswith(DIALOGUE_ENDING)
-        self._model, self._calls = _of_dialogue(path) if is_dialogue else _of_recording(path)
-
-    @property
-    def name(self) -> str:
-        """The name of the recorded model."""
-        return self._model
+        self.name, self._calls = _of_dialogue(path) if is_dialogue else _of_recording(path)
 
     async def complete(self, request: Request) -> Completion:
         """The recorded reply to exactly this dialogue.
@@ -378,13 +353,15 @@ class RecordedModel:
         if number > len(self._calls):
             raise ModelError(f"{self._path}: has {len(self._calls)} calls and was asked for more")
         call = self._calls[self._next]
-        asked = _turns_of(request.messages)
+        asked = _recorded(request.messages)
         if call.messages != asked:
             raise ModelError(self._difference(number, call.messages, asked))
         self._next = number
         return call.completion()
 
-    def _difference(self, number: int, recorded: Sequence[_Turn], asked: Sequence[_Turn]) -> str:
+    def _difference(
+        self, number: int, recorded: Sequence[MessageRecord], asked: Sequence[MessageRecord]
+    ) -> str:
         lines = difflib.unified_diff(
             _recorded_lines_of(recorded),
             _recorded_lines_of(asked),
@@ -400,7 +377,7 @@ class RecordedModel:
         """Does nothing."""
 
 
-def _recorded_lines_of(turns: Sequence[_Turn]) -> list[str]:
+def _recorded_lines_of(turns: Sequence[MessageRecord]) -> list[str]:
     lines = []
     for turn in turns:
         pictures = [f"[picture {digest}]" for digest in turn.pictures]
@@ -412,27 +389,19 @@ def _of_recording(path: Path) -> tuple[str, list[_Call]]:
     lines = list(read_lines(path))
     if not lines:
         raise FileError(path, "", "is empty")
-    model, calls = "", []
-    for number, line in enumerate(lines, start=1):
-        try:
-            if number == 1:
-                model = _Head.model_validate_json(line).model
-            else:
-                calls.append(_Call.model_validate_json(line))
-        except ValidationError as error:
-            plain = from_validation(path, error)
-            where = f"line {number}" + (f": {plain.field}" if plain.field else "")
-            raise FileError(path, where, plain.reason) from None
-    return model, calls
+    head = read_line(path, 1, lines[0], _Head.model_validate_json)
+    calls = [
+        read_line(path, number, line, _Call.model_validate_json)
+        for number, line in enumerate(lines[1:], start=2)
+    ]
+    return head.model, calls
 
 
 def _of_dialogue(path: Path) -> tuple[str, list[_Call]]:
     dialogue = read_dialogue(path)
     calls = [
         _Call(
-            messages=tuple(
-                _Turn(speaker=m.speaker, text=m.text, pictures=m.pictures) for m in turn.messages
-            ),
+            messages=turn.messages,
             grammar=turn.grammar,
             reply=turn.line.reply,
             finish=turn.line.finish,

@@ -31,10 +31,7 @@ MAX_SEQUENCES = 256
 # The only ranks that vLLM accepts.
 LORA_RANKS = (8, 16, 32, 64, 128, 256, 320, 512)
 _SIZE = re.compile(r"(?<![\w.])(\d+(?:\.\d+)?)[bB](?![a-zA-Z])")
-_BYTES_BY_NAME = {
-    r"awq|gptq|int4|w4a16|4bit|nvfp4": 0.6,
-    r"fp8|int8|w8a8|8bit": 1.05,
-}
+_BYTES_BY_NAME = {r"awq|gptq|int4|w4a16|4bit|nvfp4": 0.6, r"fp8|int8|w8a8|8bit": 1.05}
 NEEDS_VLLM = (
     "vllm is not on PATH. It lives in an environment of its own: python3 -m venv vllm && "
     "vllm/bin/pip install vllm, then run the command above there."

@@ -68,12 +68,14 @@ class StorySubscriber:
         """Subscribes; `emit` gets each event."""
         self._emit = emit
         self._since = story.StoryClock().since
-        self._now_s = 0.0
+        # The story's time: that of the newest message.
+        self.now_s = 0.0
         # Objects found but not yet located by a graph: name and time.
         self._found: dict[str, float] = {}
         self._progress = (-1.0, -1)
         self._goal_id = ""
-        self._standing: InstructStatus | None = None
+        # Of the followed instruction; None before the first message about it.
+        self.standing: InstructStatus | None = None
         self._calls: dict[str, str] = {}
         self._plan = ""
         listen(node, MemoryUpdate, topics.MEMORY_UPDATES, self._on_memory, qos.EVENTS)
@@ -85,19 +87,9 @@ class StorySubscriber:
         listen(node, Evaluation, topics.EVALUATION, self._on_progress, qos.EVENTS)
         listen(node, InstructStatus, topics.INSTRUCT_STATUS, self._on_status, qos.EVENTS_FROM_START)
 
-    @property
-    def now_s(self) -> float:
-        """The story's time: that of the newest message."""
-        return self._now_s
-
-    @property
-    def standing(self) -> InstructStatus | None:
-        """State of the followed instruction; None before the first message about it."""
-        return self._standing
-
     def follow(self, goal_id: str) -> None:
         """Reports only the instruction with this id."""
-        self._goal_id, self._standing = goal_id, None
+        self._goal_id, self.standing = goal_id, None
         self._calls.clear()
         self._plan = ""
 
@@ -106,14 +98,14 @@ class StorySubscriber:
 
         Late messages do not turn it back.
         """
-        self._now_s = max(self._now_s, self._since(stamp_s))
-        return self._now_s
+        self.now_s = max(self.now_s, self._since(stamp_s))
+        return self.now_s
 
     def forget(self) -> None:
         """Drops everything: the world was reset, so earlier events are no part of the run."""
         self._found.clear()
         self._progress = (-1.0, -1)
-        self._now_s = 0.0
+        self.now_s = 0.0
 
     def _on_memory(self, message: MemoryUpdate) -> None:
         stamp_s = stamp_seconds(message.header.stamp)
@@ -159,12 +151,12 @@ class StorySubscriber:
     @property
     def _is_judged(self) -> bool:
         """Whether the evaluator's goal is that of the followed instruction."""
-        return self._standing is not None and bool(self._standing.goal)
+        return self.standing is not None and bool(self.standing.goal)
 
     def _on_status(self, message: InstructStatus) -> None:
         if message.id != self._goal_id or not self._goal_id:
             return
-        before, self._standing = self._standing, message
+        before, self.standing = self.standing, message
         stamp_s = self.at(stamp_seconds(message.header.stamp))
         if before is None or (before.state, before.agents) != (message.state, message.agents):
             state = InstructState(message.state).name.lower()

@@ -19,20 +19,9 @@ from planner.world.geometry import Vec3
 
 # The Trigger services of an agent, as docs/bridge.md lists them.
 COMMANDS = (
-    "claim",
-    "release",
-    "power_on",
-    "power_off",
-    "stand",
-    "sit",
-    "stop",
-    "estop/gentle",
-    "estop/hard",
-    "estop/release",
-    "take_lease",
-    "dock",
-    "undock",
-)
+    "claim", "release", "power_on", "power_off", "stand", "sit", "stop", "estop/gentle",
+    "estop/hard", "estop/release", "take_lease", "dock", "undock",
+)  # fmt: skip
 WAIT_S = 60.0
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 
@@ -77,9 +66,7 @@ def add_attend_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("agents", nargs="+", metavar="AGENT", help="for example agent_0")
     environment.add_argument(parser)
     parser.add_argument(
-        "--skills",
-        action="store_true",
-        help="goals go to /AGENT/skill instead of /AGENT/primitive",
+        "--skills", action="store_true", help="goals go to /AGENT/skill instead of /AGENT/primitive"
     )
 
 

@@ -357,11 +357,7 @@ def _sought(parts: Sequence[str | _Link]) -> Sought | None:
     return Sought(word) if word else None
 
 
-_WHERE = {
-    Relation.IN: Where.INSIDE,
-    Relation.ON_TOP: Where.ON,
-    Relation.NEXT_TO: Where.CLOSE,
-}
+_WHERE = {Relation.IN: Where.INSIDE, Relation.ON_TOP: Where.ON, Relation.NEXT_TO: Where.CLOSE}
 _SPEAKER = frozenset({Spot.ME, Spot.HERE})
 
 

@@ -192,11 +192,7 @@ class InstructionStatus:
         """A new cycle, plan, calls or evidence."""
         calls = tuple(status.calls.get(agent, "") for agent in self.agents)
         return replace(
-            self,
-            cycle=status.cycle,
-            plan=status.plan,
-            calls=calls,
-            evidence=dict(status.evidence),
+            self, cycle=status.cycle, plan=status.plan, calls=calls, evidence=dict(status.evidence)
         )
 
     def asking(self, question: str) -> InstructionStatus:

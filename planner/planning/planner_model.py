@@ -11,15 +11,7 @@ from enum import StrEnum
 from functools import cached_property
 
 from planner.models.caller import Caller, OnCall, Remark, ignore_call
-from planner.models.chat import (
-    DEADLINE_S,
-    ChatModel,
-    Message,
-    Reference,
-    Role,
-    Speaker,
-    plain,
-)
+from planner.models.chat import DEADLINE_S, ChatModel, Message, Reference, Role, Speaker, plain
 from planner.models.replies.turn import END_OF_TURN, Naming, Turn, TurnGrammar, TurnReply, allow
 from planner.models.teacher import FAULT, NO_FAULT, PRIVILEGED
 from planner.parts.option import Option

@@ -89,7 +89,7 @@ PLANNERS: Mapping[str, PlannerPart] = {
         for_text="words",
     ),
     "heuristic_expert": PlannerPart(
-        summary="PARTNR's privileged baseline: plans everything before the first step; no model",
+        summary="a privileged baseline: plans everything before the first step; no model",
         make=_make_heuristic_expert,
         needs=Needs(goal=True, full_memory=True),
     ),

@@ -31,13 +31,7 @@ from planner.recorder.view_choice import ViewChoice
 from planner.ros import parameters, qos
 from planner.ros import qos as offered_qos
 from planner.ros.clients import WaitingNotice, wall_clock
-from planner.ros.conversions import (
-    COLOUR_SUFFIX,
-    COMPRESSED_IMAGE,
-    DEPTH_SUFFIX,
-    IMAGE,
-    compressed,
-)
+from planner.ros.conversions import COLOUR_SUFFIX, COMPRESSED_IMAGE, DEPTH_SUFFIX, IMAGE, compressed
 from planner.ros.guard import RECORDER_STATUS, GuardedExecutor, guard_of, own_statuses, status_name
 from planner.ros.lifecycle import run_node
 from planner.ros.parameters import ParameterCollector, declare

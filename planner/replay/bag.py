@@ -31,6 +31,7 @@ from planner.replay.storage import (
     recorded_gaps,
 )
 from planner.world.errors import FileError
+from planner.world.files import reading
 
 # The worlds of a bag, from its topic /world/info.
 
@@ -116,10 +117,8 @@ def files_of(bag: Path) -> list[Path]:
     """
     if not bag.is_dir():
         return []
-    try:
+    with reading(bag):
         found = [f for f in bag.iterdir() if f.name.endswith(SUFFIXES) and f.is_file()]
-    except OSError as error:
-        raise FileError(bag, "", f"cannot be read: {error.strerror or error}") from None
     names = {file.name for file in found}
     # Next to a decompressed file, the compressed one is a copy.
     kept = [file for file in found if file.name.removesuffix(_PACKED) not in names - {file.name}]
@@ -342,11 +341,7 @@ class Bag:
         return None if info is None else (info.type_name, info.definition)
 
     def raw(
-        self,
-        topics: Sequence[str] = (),
-        *,
-        start_ns: int | None = None,
-        end_ns: int | None = None,
+        self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[RawMessage]:
         """The messages of some topics (default: all) in the order of receipt.
 
@@ -370,11 +365,7 @@ class Bag:
             )
 
     def messages(
-        self,
-        topics: Sequence[str] = (),
-        *,
-        start_ns: int | None = None,
-        end_ns: int | None = None,
+        self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[BagMessage]:
         """As `raw`, with deserialized messages.
 

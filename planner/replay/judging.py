@@ -28,7 +28,7 @@ from planner.replay.states import STATES, read_changes, recorded_states
 from planner.replay.storage import SequenceGaps, fields_of
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import open_regular
+from planner.world.files import open_regular, reading
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_shipped_episode
 from planner.world.state import WorldState
@@ -110,7 +110,7 @@ def recordings(path: Path) -> list[Path]:
     Raises:
         FileError: if there is none.
     """
-    try:
+    with reading(path):
         if path.name.endswith(SUFFIXES) and path.is_file():
             return [path.parent]
         if path.is_file() or _is_bag(path):
@@ -119,8 +119,6 @@ def recordings(path: Path) -> list[Path]:
             raise FileError(path, "", "no such file or folder")
         found = {f.parent for suffix in SUFFIXES for f in path.rglob(f"*{suffix}") if f.is_file()}
         found |= {f for f in path.rglob("*.jsonl") if f.is_file() and is_state_log(f)}
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
     if not found:
         raise FileError(path, "", "has no bag and no state log")
     return sorted(found)

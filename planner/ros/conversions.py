@@ -81,8 +81,7 @@ def transform_message(stamp_s: float, parent: str, child: str, pose: Pose) -> Tr
         header=header(stamp_s, parent),
         child_frame_id=child,
         transform=Transform(
-            translation=Vector3(x=x, y=y, z=z),
-            rotation=Quaternion(x=qx, y=qy, z=qz, w=qw),
+            translation=Vector3(x=x, y=y, z=z), rotation=Quaternion(x=qx, y=qy, z=qz, w=qw)
         ),
     )
 

@@ -352,12 +352,7 @@ class SafePublisher:
     """A publisher that survives full queues and shutdown."""
 
     def __init__(
-        self,
-        node: Node,
-        message_type: type[Any],
-        topic: str,
-        qos: QoSProfile,
-        losses: Counter[str],
+        self, node: Node, message_type: type[Any], topic: str, qos: QoSProfile, losses: Counter[str]
     ) -> None:
         """Advertises `topic`; `losses` counts messages that could not be sent, by topic."""
         self._node = node

@@ -194,7 +194,7 @@ class PrimitiveClient:
             patience: with the link; None = a primitive that it interrupts fails at once.
         """
         self._node = node
-        self._agent = agent
+        self.agent = agent
         self._capabilities = capabilities
         self._located = located
         self._wake = wake
@@ -213,11 +213,6 @@ class PrimitiveClient:
         self._checked_s = 0.0
         self._base: tuple[Pose, float] | None = None
         self._holding: bool | None = None
-
-    @property
-    def agent(self) -> str:
-        """The agent's name."""
-        return self._agent
 
     def capabilities(self) -> Capabilities:
         """The body's capabilities."""
@@ -344,7 +339,7 @@ class PrimitiveClient:
         if task.lost_s is None or wall_s - task.sent_s > _UNDER_WAY_S:
             task.lost_s = wall_s
             self._node.get_logger().warning(
-                f"{self._agent}: {task.primitive.name}: {result.text}; it goes on if that ends "
+                f"{self.agent}: {task.primitive.name}: {result.text}; it goes on if that ends "
                 f"within {patience.budget_s:g} s"
             )
         if wall_s - task.lost_s >= patience.budget_s:
@@ -357,7 +352,7 @@ class PrimitiveClient:
 
     def _on_receipt(self, receipt: DiagnosticStatus) -> None:
         """Whoever stops an agent that waits for its link does not want it to go on after it."""
-        if receipt.name not in {f"{self._agent}: {command}" for command in _ENDS_MOTION}:
+        if receipt.name not in {f"{self.agent}: {command}" for command in _ENDS_MOTION}:
             return
         for task in self._tasks.values():
             task.stopped = True
@@ -384,7 +379,7 @@ class PrimitiveClient:
                 return
             self._send(task)
             if wall_s - task.began_s > WAIT_FOR_BRIDGE_S and not task.sent:
-                task.result = _fault(f"no bridge answers for {self._agent}")
+                task.result = _fault(f"no bridge answers for {self.agent}")
             return
         if task.cancel_s is not None and wall_s - task.cancel_s > CANCEL_TIMEOUT_S:
             task.result = _fault("the bridge does not answer")

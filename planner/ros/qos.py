@@ -30,10 +30,7 @@ def _profile(
     durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
 ) -> QoSProfile:
     return QoSProfile(
-        history=HistoryPolicy.KEEP_LAST,
-        depth=depth,
-        reliability=reliability,
-        durability=durability,
+        history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability, durability=durability
     )
 
 

@@ -223,11 +223,7 @@ RESTART_TIMEOUT_S = 60.0
 _POLL_PERIOD_S = 0.2
 # Between two looks at whether the server that has accepted it lives; its result wakes at once.
 _WATCH_PERIOD_S = 0.5
-_ENDED = (
-    GoalStatus.STATUS_SUCCEEDED,
-    GoalStatus.STATUS_CANCELED,
-    GoalStatus.STATUS_ABORTED,
-)
+_ENDED = (GoalStatus.STATUS_SUCCEEDED, GoalStatus.STATUS_CANCELED, GoalStatus.STATUS_ABORTED)
 
 
 class InstructClient:
@@ -255,10 +251,7 @@ class InstructClient:
         return self._handle is not None
 
     async def follow(
-        self,
-        goal: FollowInstruction.Goal,
-        wait_s: float,
-        on_lost: Callable[[str, bool], None],
+        self, goal: FollowInstruction.Goal, wait_s: float, on_lost: Callable[[str, bool], None]
     ) -> FollowInstruction.Result:
         """Sends an instruction, again if it was lost, and returns its result.
 

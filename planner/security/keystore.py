@@ -66,11 +66,7 @@ def check_installed() -> None:
 def new_key() -> bytes:
     """Return a new private key, PKCS 8 without a password, as the middleware expects it."""
     from cryptography.hazmat.primitives.asymmetric import ec
-    from cryptography.hazmat.primitives.serialization import (
-        Encoding,
-        NoEncryption,
-        PrivateFormat,
-    )
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
     key = ec.generate_private_key(ec.SECP256R1())
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
@@ -293,11 +289,7 @@ class _KeystoreBuilder:
         _link(folder / f"{GOVERNANCE}.p7s", f"{top}/{GOVERNANCE}.p7s")
         certificate, _ = self._make_pair(name, folder / CERTIFICATE, folder / KEY, path, ca)
         text = policy.permissions(
-            path,
-            self._policy.rights[name],
-            self._domain,
-            certificate.begins,
-            certificate.ends,
+            path, self._policy.rights[name], self._domain, certificate.begins, certificate.ends
         )
         self._write_document(folder, PERMISSIONS, text, ca)
 

@@ -143,10 +143,7 @@ class SkillExecutor:
     # Acting
 
     def start(
-        self,
-        call: SkillCall | str,
-        timeout_s: float = 0.0,
-        points: tuple[Vec3, ...] | None = None,
+        self, call: SkillCall | str, timeout_s: float = 0.0, points: tuple[Vec3, ...] | None = None
     ) -> SkillResult | None:
         """Starts a call.
 

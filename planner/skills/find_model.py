@@ -62,11 +62,7 @@ class FindModel:
         max_items = min(len(known), MAX_ANSWERS)
         form = ListReply(tuple(known), min_items=0, max_items=max_items, max_tokens=_MAX_TOKENS)
         caller = Caller(
-            "find_tools",
-            self.model,
-            Role.MEMORY,
-            deadline_s=self.deadline_s,
-            on_call=self.on_call,
+            "find_tools", self.model, Role.MEMORY, deadline_s=self.deadline_s, on_call=self.on_call
         )
         reply = await caller.ask((Message(Speaker.USER, prompt),), form)
         if not reply.completion.text.strip():

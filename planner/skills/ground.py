@@ -61,11 +61,7 @@ class Ground:
         self.grid = grid if grid is not None else FloorGrid.of(layout, radius_m)
 
     def at_furniture(
-        self,
-        piece: Furniture,
-        base: Vec3 | None,
-        reach_m: float,
-        before_m: Vec3 | None = None,
+        self, piece: Furniture, base: Vec3 | None, reach_m: float, before_m: Vec3 | None = None
     ) -> Stand | None:
         """A pose from which most of the furniture is in reach.
 
@@ -462,12 +458,7 @@ def _height_gap(support: _Support, point_m: Vec3) -> float:
 
 
 def _points(
-    piece: Furniture,
-    support: _Support,
-    lying: list[tuple[Vec3, Vec3]],
-    near: Vec3,
-    *,
-    deep: bool,
+    piece: Furniture, support: _Support, lying: list[tuple[Vec3, Vec3]], near: Vec3, *, deep: bool
 ) -> list[Spot]:
     """Points on one support, only free ones if there are any, nearest first, well apart.
 

@@ -23,16 +23,10 @@ _MISTAKEN = frozenset(
     {PrimitiveCode.GRASP_FAILED, PrimitiveCode.NOTHING_THERE, PrimitiveCode.HAND_FULL}
 )
 # After these failures another spot may work.
-_SPOT_TROUBLE = frozenset(
-    {
-        PrimitiveCode.NO_SPACE,
-        PrimitiveCode.CLOSED,
-        PrimitiveCode.TOO_FAR,
-        PrimitiveCode.NO_LINE_OF_SIGHT,
-        PrimitiveCode.NOTHING_THERE,
-        PrimitiveCode.UNREACHABLE,
-    }
-)
+_SPOT_TROUBLE = frozenset({
+    PrimitiveCode.NO_SPACE, PrimitiveCode.CLOSED, PrimitiveCode.TOO_FAR,
+    PrimitiveCode.NO_LINE_OF_SIGHT, PrimitiveCode.NOTHING_THERE, PrimitiveCode.UNREACHABLE,
+})  # fmt: skip
 
 
 def pick(attempt: Attempt, arguments: Arguments) -> Routine:
@@ -286,10 +280,7 @@ def _placed(
 
 
 def _no_place(
-    attempt: Attempt,
-    target: Target,
-    reference: Target | None,
-    troubles: list[PrimitiveResult],
+    attempt: Attempt, target: Target, reference: Target | None, troubles: list[PrimitiveResult]
 ) -> SkillResult:
     """The most informative failure: no space, then closed, then hidden, then too far."""
     codes = {trouble.code: trouble for trouble in troubles}

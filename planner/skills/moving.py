@@ -22,13 +22,7 @@ from planner.world.vocabulary import Relation
 View = tuple[float, float]
 
 # All around, with the floor in view from near the feet to across the room.
-AROUND_RAD: tuple[View, ...] = (
-    (0.0, 0.55),
-    (1.25, 0.55),
-    (2.5, 0.55),
-    (-2.5, 0.55),
-    (-1.25, 0.55),
-)
+AROUND_RAD: tuple[View, ...] = ((0.0, 0.55), (1.25, 0.55), (2.5, 0.55), (-2.5, 0.55), (-1.25, 0.55))
 # Twelve turns of 30 degrees that end where they began (ETPLAN-C16).
 ROUND_RAD: tuple[View, ...] = tuple(
     (math.remainder(turn * math.tau / 12, math.tau) if turn < 12 else 0.0, 0.55)

@@ -71,12 +71,7 @@ _ALLOWED: dict[Role, frozenset[EntityKind]] = {
 
 
 def ground(
-    word: str,
-    role: Role,
-    belief: Belief,
-    layout: House,
-    gate_m: float,
-    point_m: Vec3 | None = None,
+    word: str, role: Role, belief: Belief, layout: House, gate_m: float, point_m: Vec3 | None = None
 ) -> Target:
     """The entity that an argument of this role means.
 

@@ -27,6 +27,7 @@ from planner.tour.route import LOOK_PAN_RAD, LOOK_TILT_RAD, Moment, Stop, draw_s
 from planner.world import topics
 from planner.world.agents import default_bodies
 from planner.world.errors import PlannerError
+from planner.world.files import writing
 from planner.world.floor_grid import FloorGrid
 from planner.world.house import House
 from planner.world.house_checks import load_house
@@ -165,11 +166,9 @@ class TourNode(Node):
 
     def _save(self, house: House, moments: list[Moment]) -> None:
         path = self._folder / "tour.png"
-        try:
+        with writing(path):
             self._folder.mkdir(parents=True, exist_ok=True)
             draw_strip(house, self._path, moments).save(path)
-        except OSError as error:
-            raise PlannerError(f"{path}: cannot be written: {error}") from None
         self._log(f"rooms: {len(moments)}  picture: {path}")
 
     def _log(self, text: str) -> None:

@@ -29,6 +29,7 @@ from planner.memory.learned.segments import read_model_file
 from planner.training.frames import RecordedFrame
 from planner.world.catalogue import Catalogue
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import replacing
 from planner.world.vocabulary import OPEN_FROM
 
 # Turns recorded frames into samples for the network: square crops with a label per cell.
@@ -478,8 +479,6 @@ def _save(
 ) -> None:
     import torch
 
-    folder.mkdir(parents=True, exist_ok=True)
-    aside = folder / (CHECKPOINT + ".part")
     content = {
         "recipe": asdict(recipe),
         "step": step,
@@ -487,8 +486,8 @@ def _save(
         "optimiser": optimiser.state_dict(),
         "schedule": schedule.state_dict(),
     }
-    torch.save(content, aside)
-    aside.replace(folder / CHECKPOINT)
+    with replacing(folder / CHECKPOINT, make_folder=True) as aside:
+        torch.save(content, aside)
 
 
 def _load_weights(path: Path, net: Any, device: str) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_lines, read_model
+from planner.world.files import FileModel, read_lines, read_model, replacing, writing
 from planner.world.geometry import Pose, Quaternion, Vec3
 from planner.world.observation import CameraFrame, Intrinsics
 
@@ -136,7 +136,7 @@ def write_shard(
     folder = shard_path(root, index)
     aside = folder.with_name(folder.name + ".part")
     records = []
-    try:
+    with writing(folder):
         shutil.rmtree(aside, ignore_errors=True)
         aside.mkdir(parents=True)
         with (aside / FRAMES_FILE).open("w", encoding="utf-8") as lines:
@@ -145,8 +145,6 @@ def write_shard(
                 lines.write(record.model_dump_json() + "\n")
                 records.append(record)
         aside.rename(folder)
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error}") from None
     return tuple(records)
 
 
@@ -201,13 +199,9 @@ def read_frames(root: Path) -> list[RecordedFrame]:
 
 def write_manifest(root: Path, manifest: Manifest) -> None:
     """Writes the manifest, which marks the data set as complete."""
-    aside = root / (MANIFEST_FILE + ".part")
     text = json.dumps(manifest.model_dump(mode="json"), indent=1)
-    try:
+    with replacing(root / MANIFEST_FILE) as aside:
         aside.write_text(text + "\n", encoding="utf-8")
-        aside.replace(root / MANIFEST_FILE)
-    except OSError as error:
-        raise FileError(root / MANIFEST_FILE, "", f"cannot be written: {error}") from None
 
 
 def read_manifest(root: Path) -> Manifest:

@@ -25,7 +25,7 @@ from planner.skills.policy.policy_file import (
     write_policy,
 )
 from planner.world.errors import FileError
-from planner.world.files import read_document
+from planner.world.files import read_document, replacing
 from planner.world.house import House
 from planner.world.house_checks import load_house
 
@@ -338,10 +338,8 @@ def _train_round(
 
 
 def _write_samples(path: Path, samples: Samples) -> None:
-    aside = path.with_name(path.name + ".part")
-    with aside.open("wb") as file:
+    with replacing(path) as aside, aside.open("wb") as file:
         np.savez(file, maps=samples.maps, features=samples.features, acts=samples.acts)
-    aside.replace(path)
 
 
 def _all_samples(folder: Path, last: int) -> Samples:
@@ -359,6 +357,5 @@ def _all_samples(folder: Path, last: int) -> Samples:
 def _replace_torch(path: Path, state: dict[str, object]) -> None:
     import torch
 
-    aside = path.with_name(path.name + ".part")
-    torch.save(state, aside)
-    aside.replace(path)
+    with replacing(path) as aside:
+        torch.save(state, aside)

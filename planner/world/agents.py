@@ -149,9 +149,7 @@ def sightings(
 
 
 def sightings_of(
-    viewer: EntityState,
-    entities: Mapping[str, EntityState],
-    names: Collection[str] | None = None,
+    viewer: EntityState, entities: Mapping[str, EntityState], names: Collection[str] | None = None
 ) -> Iterator[Sighting]:
     """`sightings` of an agent that may stand elsewhere than the world says."""
     (x, y, _), room, in_view = viewer.pose.position_m, viewer.room, view_of(viewer)

@@ -108,12 +108,7 @@ class SentenceEncoder:
             raise FileError(model, unknown[0], "is an input that no sentence has")
         self._tokenizer.enable_truncation(_MAX_TOKENS)
         self._tokenizer.no_padding()
-        self._id = f"{folder.name}-{hashlib.sha256(content).hexdigest()[:12]}"
-
-    @property
-    def embedder_id(self) -> str:
-        """The folder's name and the start of its model's hash."""
-        return self._id
+        self.embedder_id = f"{folder.name}-{hashlib.sha256(content).hexdigest()[:12]}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder`."""
@@ -156,12 +151,7 @@ class TransformersEncoder:
         except (OSError, ValueError) as error:
             raise FileError(folder, "", f"cannot be loaded: {error}") from None
         self._torch = torch
-        self._id = f"{folder.name}-{hashlib.sha256(content).hexdigest()[:12]}"
-
-    @property
-    def embedder_id(self) -> str:
-        """The folder's name and the start of its weights' hash."""
-        return self._id
+        self.embedder_id = f"{folder.name}-{hashlib.sha256(content).hexdigest()[:12]}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder`."""

@@ -8,6 +8,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NoReturn, Self, TypeAlias, TypeVar
 
@@ -58,6 +59,7 @@ class FileModel(BaseModel):
 
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
+T = TypeVar("T")
 
 
 def read_model(path: Path, model: type[ModelT]) -> ModelT:
@@ -156,8 +158,59 @@ def read_lines(path: Path) -> Iterator[bytes]:
             raise _unreadable(path, error) from None
 
 
+def read_line(path: Path, number: int, line: str | bytes, read: Callable[[Any], T]) -> T:
+    """A line of JSON, by a model's or an adapter's `validate_json`.
+
+    Raises:
+        FileError: naming the line and its field.
+    """
+    try:
+        return read(line)
+    except ValidationError as error:
+        plain = from_validation(path, error)
+        where = f"line {number}" + (f".{plain.field}" if plain.field else "")
+        raise FileError(path, where, plain.reason) from None
+
+
 def _unreadable(path: Path, error: Exception) -> FileError:
     return FileError(path, "", f"cannot be read: {error}")
+
+
+@contextmanager
+def reading(path: Path | str) -> Iterator[None]:
+    """Makes an error of the file system one that names the file that is read."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, "", f"cannot be read: {error.strerror or error}") from None
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """Makes an error of the file system one that names the file that is written."""
+    try:
+        yield
+    except OSError as error:
+        raise FileError(path, "", f"cannot be written: {error.strerror or error}") from None
+
+
+@contextmanager
+def replacing(path: Path, *, make_folder: bool = False) -> Iterator[Path]:
+    """A path beside a file, for what replaces it when all of it is written.
+
+    Raises:
+        FileError: if it cannot be written; the file is as it was.
+    """
+    aside = path.with_name(path.name + ".part")
+    with writing(path):
+        if make_folder:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield aside
+            aside.replace(path)
+        finally:
+            with suppress(OSError):
+                aside.unlink(missing_ok=True)
 
 
 # Texts

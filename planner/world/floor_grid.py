@@ -415,9 +415,6 @@ def stopped(start: Point, goal: Point, gap_m: Callable[[Point], float]) -> Point
     # The gap decreases all the way.
     for _ in range(12):
         share = (low + high) / 2
-        point = (
-            start[0] + (goal[0] - start[0]) * share,
-            start[1] + (goal[1] - start[1]) * share,
-        )
+        point = (start[0] + (goal[0] - start[0]) * share, start[1] + (goal[1] - start[1]) * share)
         low, high = (share, high) if gap_m(point) > STAND_M else (low, share)
     return (start[0] + (goal[0] - start[0]) * high, start[1] + (goal[1] - start[1]) * high)

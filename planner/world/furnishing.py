@@ -37,13 +37,7 @@ class Uniform(Protocol):
 
 
 def build_furniture(
-    cls: FurnitureClass,
-    name: str,
-    room: str,
-    x_m: float,
-    y_m: float,
-    yaw_rad: float,
-    size_m: Vec3,
+    cls: FurnitureClass, name: str, room: str, x_m: float, y_m: float, yaw_rad: float, size_m: Vec3
 ) -> Furniture:
     """One piece of furniture of a class, closed and in its default states.
 

@@ -12,13 +12,7 @@ from pathlib import Path
 
 from planner.world.errors import FileError
 from planner.world.geometry import Vec3
-from planner.world.graph_file import (
-    EdgeKind,
-    Graph,
-    GraphNode,
-    label,
-    parse_graph,
-)
+from planner.world.graph_file import EdgeKind, Graph, GraphNode, label, parse_graph
 from planner.world.house import (
     Door,
     Furniture,
@@ -312,10 +306,7 @@ def _middle(room: Room) -> tuple[float, float]:
 
 def _mean(rooms: Sequence[Room]) -> tuple[float, float]:
     middles = [_middle(room) for room in rooms]
-    return (
-        sum(x for x, _ in middles) / len(middles),
-        sum(y for _, y in middles) / len(middles),
-    )
+    return (sum(x for x, _ in middles) / len(middles), sum(y for _, y in middles) / len(middles))
 
 
 def _grid_point(

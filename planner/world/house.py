@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from planner.world.files import FileModel
+from planner.world.files import FileModel, replacing
 from planner.world.geometry import Box, Pose, Vec3, in_polygon
 from planner.world.graph_file import MAX_NODES, Graph, label, word_of
 from planner.world.person import MAX_PEOPLE, PersonPlacement, repeated_name
@@ -351,6 +351,5 @@ def house_json(house: House) -> str:
 
 def write_house(house: House, path: Path) -> None:
     """Writes the house file atomically."""
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(house_json(house), encoding="utf-8")
-    temporary.replace(path)
+    with replacing(path) as aside:
+        aside.write_text(house_json(house), encoding="utf-8")

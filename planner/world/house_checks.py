@@ -18,7 +18,7 @@ import shapely
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, Episode, parse_house, read_episode, refuse_large
 from planner.world.errors import FileError, PlannerError, did_you_mean
-from planner.world.files import parse_json, parse_model, read_document, upgraded
+from planner.world.files import parse_json, parse_model, read_document, reading, upgraded
 from planner.world.floor_grid import door_corners
 from planner.world.geometry import FloatArray
 from planner.world.graph_file import is_graph
@@ -295,10 +295,8 @@ def _offered(name: str, known: Collection[str], what: str) -> str:
 
 
 def _modified_ns(path: Path) -> int:
-    try:
+    with reading(path):
         return path.stat().st_mtime_ns
-    except OSError as error:
-        raise FileError(path, "", f"cannot be read: {error.strerror}") from None
 
 
 @lru_cache(maxsize=32)

@@ -256,15 +256,9 @@ _PAINT: Mapping[Color, Rgb] = {
 }
 # Upper ends of hues in degrees; the reds go on from the last one.
 _HUES = (
-    (15, Color.RED),
-    (40, Color.ORANGE),
-    (68, Color.YELLOW),
-    (170, Color.GREEN),
-    (260, Color.BLUE),
-    (290, Color.PURPLE),
-    (345, Color.PINK),
-    (360, Color.RED),
-)
+    (15, Color.RED), (40, Color.ORANGE), (68, Color.YELLOW), (170, Color.GREEN),
+    (260, Color.BLUE), (290, Color.PURPLE), (345, Color.PINK), (360, Color.RED),
+)  # fmt: skip
 _WORDS = {"color": Color, "material": Material}
 
 

@@ -54,19 +54,10 @@ class Role(StrEnum):
     TEXT = "text"
 
 
-ENTITY_ROLES = frozenset(
-    {
-        Role.OBJECT,
-        Role.FURNITURE,
-        Role.RECEPTACLE,
-        Role.ROOM,
-        Role.OBJECT_OR_FURNITURE,
-        Role.TARGET,
-        Role.REFERENCE,
-        Role.PERSON,
-        Role.DESTINATION,
-    }
-)
+ENTITY_ROLES = frozenset({
+    Role.OBJECT, Role.FURNITURE, Role.RECEPTACLE, Role.ROOM, Role.OBJECT_OR_FURNITURE,
+    Role.TARGET, Role.REFERENCE, Role.PERSON, Role.DESTINATION,
+})  # fmt: skip
 PLACE_ROLES = (Role.OBJECT, Role.RELATION, Role.RECEPTACLE, Role.CONSTRAINT, Role.REFERENCE)
 
 

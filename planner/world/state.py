@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from planner.world.catalogue import default_catalogue
 from planner.world.geometry import Box, Pose, Vec3, record
+from planner.world.house import Room
 from planner.world.person import Person
 from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.vocabulary import EntityKind, Hands, Relation, first_held
@@ -37,9 +38,9 @@ class EntityState:
     instance_id: int
     pose: Pose
     size_m: Vec3
-    parent: str | None
-    relation: Relation | None
-    room: str | None
+    parent: str | None = None
+    relation: Relation | None = None
+    room: str | None = None
     affordances: tuple[str, ...] = ()
     states: Mapping[str, bool] | None = None
     openness: float | None = None
@@ -57,6 +58,20 @@ class EntityState:
         """The axis-aligned box around the entity in `map`."""
         x, y, z = self.pose.position_m
         return Box.around((x, y, z + self.size_m[2] / 2), self.size_m, self.pose.yaw_rad)
+
+
+def room_state(room: Room) -> EntityState:
+    """A room with the box around its floor."""
+    x0, y0, x1, y1 = room.shape.bounds
+    return EntityState(
+        name=room.name,
+        kind=EntityKind.ROOM,
+        class_name=room.class_name,
+        instance_id=0,
+        pose=Pose.planar((x0 + x1) / 2, (y0 + y1) / 2),
+        size_m=(x1 - x0, y1 - y0, room.height_m),
+        room=room.name,
+    )
 
 
 def chain_of(entities: Mapping[str, EntityState], name: str) -> Iterator[EntityState]:

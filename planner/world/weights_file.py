@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from planner.world.errors import FileError
-from planner.world.files import parse_json, read_bytes
+from planner.world.files import parse_json, read_bytes, replacing
 
 # The largest that is shipped has 1 MB.
 MAX_WEIGHTS_BYTES = 1 << 28
@@ -110,23 +110,15 @@ def write_weights(
 
     # The library writes memory as it lies, so transposed views must be laid out first.
     halves = {n: np.ascontiguousarray(w, np.float16) for n, w in weights.items()}
-    aside = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(path, make_folder=True) as aside:
         aside.write_bytes(_in_order(save(halves, dict(metadata))))
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
 
 
 def _in_order(content: bytes) -> bytes:
     """The file with its header in the order of names."""
     size = int.from_bytes(content[:8], "little")
     ordered = json.dumps(
-        json.loads(content[8 : 8 + size]),
-        sort_keys=True,
-        separators=(",", ":"),
-        ensure_ascii=False,
+        json.loads(content[8 : 8 + size]), sort_keys=True, separators=(",", ":"), ensure_ascii=False
     )
     header = ordered.encode()
     header += b" " * (-len(header) % 8)

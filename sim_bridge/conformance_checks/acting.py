@@ -218,13 +218,7 @@ def _true_place(trial: Trial) -> Vec3:
 
 
 CHECKS = (
-    time_moves_only_in_step,
-    stamps_and_revisions_grow,
-    walking_takes_its_time,
-    cancel_stops,
-    stop_stops,
-    one_thing_at_a_time,
-    timeout_ends,
-    wrong_requests_are_refused,
+    time_moves_only_in_step, stamps_and_revisions_grow, walking_takes_its_time, cancel_stops,
+    stop_stops, one_thing_at_a_time, timeout_ends, wrong_requests_are_refused,
     frames_mean_the_same_place,
-)
+)  # fmt: skip

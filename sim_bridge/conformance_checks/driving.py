@@ -6,12 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import replace
 
-from planner.world.bounds import (
-    MAX_ANGLE_RAD,
-    MAX_COORDINATE_M,
-    MAX_DURATION_S,
-    MAX_STANDOFF_M,
-)
+from planner.world.bounds import MAX_ANGLE_RAD, MAX_COORDINATE_M, MAX_DURATION_S, MAX_STANDOFF_M
 from planner.world.geometry import Pose, Vec3, wrap_angle_rad
 from planner.world.primitive import (
     MAX_DRIVE_S,
@@ -152,12 +147,9 @@ def _rests(trial: Trial, what: str) -> None:
 
 
 CHECKS = (
-    driving_is_declared,
-    driving_turns_and_moves,
-    a_drive_expires,
-    a_drive_can_be_stopped,
+    driving_is_declared, driving_turns_and_moves, a_drive_expires, a_drive_can_be_stopped,
     unbounded_drives_are_refused,
-)
+)  # fmt: skip
 
 
 # Numbers: whatever a finite float is, a primitive with it ends with a code and does no harm.

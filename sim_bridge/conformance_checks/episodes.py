@@ -182,11 +182,6 @@ def _placed(trial: Trial) -> dict[str, object]:
 
 
 CHECKS = (
-    before_any_episode,
-    agents_of_the_episode,
-    same_call_same_world,
-    reset_starts_anew,
-    other_seed_same_things,
-    bad_episode_changes_nothing,
-    handles_end_with_their_world,
-)
+    before_any_episode, agents_of_the_episode, same_call_same_world, reset_starts_anew,
+    other_seed_same_things, bad_episode_changes_nothing, handles_end_with_their_world,
+)  # fmt: skip

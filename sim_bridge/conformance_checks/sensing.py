@@ -270,12 +270,7 @@ def _inside(points: FloatArray, entity: EntityState) -> NDArray[np.bool_]:
 
 
 CHECKS = (
-    observation_is_complete,
-    cameras_give_frames,
-    pictures_are_not_blank,
-    camera_hangs_on_the_body,
-    truth_and_senses_agree,
-    odometry_follows_the_base,
-    pixels_lie_where_things_are,
-    observing_changes_nothing,
-)
+    observation_is_complete, cameras_give_frames, pictures_are_not_blank,
+    camera_hangs_on_the_body, truth_and_senses_agree, odometry_follows_the_base,
+    pixels_lie_where_things_are, observing_changes_nothing,
+)  # fmt: skip

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import mujoco
 
-from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.house import House
@@ -41,12 +40,10 @@ class _HouseData:
 class EmbeddedBackend(KinematicBackend):
     """A house in MuJoCo's kinematic mode; see `sim_bridge.backend.Backend`."""
 
-    def __init__(
-        self, options: EmbeddedOptions | None = None, catalogue: Catalogue | None = None
-    ) -> None:
-        """Uses the shipped settings and catalogue by default."""
+    def __init__(self, options: EmbeddedOptions | None = None) -> None:
+        """Uses the shipped settings by default."""
         settings = options or default_options()
-        super().__init__(settings, catalogue)
+        super().__init__(settings)
         self._choice = settings.renderer
         self.draws_instances = settings.instances
         self._houses: list[_HouseData] = []

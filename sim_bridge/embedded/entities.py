@@ -14,14 +14,7 @@ from planner.world.person import Person
 from planner.world.receptacle import ThingShape
 from planner.world.shapes import UNKNOWN_LOOK, Color, Look
 from planner.world.state import EntityState
-from planner.world.vocabulary import (
-    EntityKind,
-    Hand,
-    Hands,
-    Relation,
-    first_held,
-    held_things,
-)
+from planner.world.vocabulary import EntityKind, Hand, Hands, Relation, first_held, held_things
 
 # [x, y, z, yaw] of a frame.
 Place = tuple[float, float, float, float]
@@ -121,7 +114,6 @@ class Piece:
             pose=record.pose,
             size_m=record.size_m,
             parent=record.room,
-            relation=None,
             room=record.room,
             affordances=record.affordances,
             states=dict(self.states),
@@ -342,7 +334,6 @@ class Agent:
             pose=Pose.planar(self.x_m, self.y_m, self.yaw_rad),
             size_m=size,
             parent=self.room,
-            relation=None,
             room=self.room,
             hands=self.hands,
         )

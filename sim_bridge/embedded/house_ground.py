@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from planner.world.errors import PlannerError
 from planner.world.floor_grid import FloorGrid
-from planner.world.geometry import Box, FloatArray, Pose
+from planner.world.geometry import Box, FloatArray
 from planner.world.house import Furniture, House
-from planner.world.state import EntityState
-from planner.world.vocabulary import EntityKind
+from planner.world.state import room_state
 from sim_bridge.embedded.entities import Piece
 
 if TYPE_CHECKING:
@@ -372,7 +371,7 @@ class HouseGround:
             for column in range(math.floor(x0 / _CELL_M), math.floor(x1 / _CELL_M) + 1):
                 for row in range(math.floor(y0 / _CELL_M), math.floor(y1 / _CELL_M) + 1):
                     self._standing.setdefault((column, row), []).append(piece)
-        self.rooms = {room.name: _room_state(house, room.name) for room in house.rooms}
+        self.rooms = {room.name: room_state(room) for room in house.rooms}
 
     def grid(self, radius_m: float) -> FloorGrid:
         """The free floor for agents of this radius, cached."""
@@ -451,19 +450,3 @@ def standing_cell(grid: FloorGrid, x_m: float, y_m: float) -> int:
     if cell is None:
         raise PlannerError("the house has no free floor to stand on")
     return cell
-
-
-def _room_state(house: House, name: str) -> EntityState:
-    room = house.rooms_by_name[name]
-    x0, y0, x1, y1 = room.shape.bounds
-    return EntityState(
-        name=name,
-        kind=EntityKind.ROOM,
-        class_name=room.class_name,
-        instance_id=0,
-        pose=Pose.planar((x0 + x1) / 2, (y0 + y1) / 2),
-        size_m=(x1 - x0, y1 - y0, room.height_m),
-        parent=None,
-        relation=None,
-        room=name,
-    )

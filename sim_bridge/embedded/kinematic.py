@@ -10,16 +10,13 @@ from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 
 from planner.world.agents import default_bodies
-from planner.world.catalogue import Catalogue, default_catalogue
+from planner.world.catalogue import default_catalogue
 from planner.world.episode import Episode
 from planner.world.errors import PlannerError
 from planner.world.geometry import Box, Pose
 from planner.world.house import House
 from planner.world.observation import Observation
-from planner.world.primitive import (
-    Capabilities,
-    Primitive,
-)
+from planner.world.primitive import Capabilities, Primitive
 from planner.world.vocabulary import AgentKind
 from sim_bridge.embedded.entities import Agent, Localised
 from sim_bridge.embedded.options import Noise, WorldOptions
@@ -46,14 +43,14 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     # Whether pictures have instance ids.
     draws_instances = True
 
-    def __init__(self, options: WorldOptions, catalogue: Catalogue | None = None) -> None:
-        """Uses the shipped catalogue by default."""
+    def __init__(self, options: WorldOptions) -> None:
+        """Takes the settings."""
         super().__init__(options.durations.default_timeout)
         noise = options.noise_with_sensors()
         self._options = options.model_copy(update={"noise": noise})
         # Checked at every step: comparing models is slow.
         self._is_noisy = noise != Noise() or not options.sensors.is_perfect
-        self._catalogue = catalogue or default_catalogue()
+        self._catalogue = default_catalogue()
         # With the time for which each continues unchanged.
         self._courtesies: dict[str, tuple[Courtesy, float]] = {}
         self._no_need_to_move: dict[str, list[tuple[object, ...]]] = {}

@@ -439,11 +439,7 @@ def change_states(
 
 
 def _tool(
-    world: KinematicWorld,
-    agent: Agent,
-    skill: StateSkill,
-    entity: Thing | Piece,
-    hand: Hand | None,
+    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece, hand: Hand | None
 ) -> Thing | None:
     """What a skill is done with: the load of a hand, or the first that serves it."""
     names = agent.held if hand is None else held_things((thing_in(agent.hands, hand),))
@@ -490,11 +486,7 @@ def _entity_at(
 
 
 def _check_needs(
-    world: KinematicWorld,
-    agent: Agent,
-    skill: StateSkill,
-    entity: Thing | Piece,
-    hand: Hand | None,
+    world: KinematicWorld, agent: Agent, skill: StateSkill, entity: Thing | Piece, hand: Hand | None
 ) -> None:
     needs = skill.needs
     divided = entity if skill.divides and isinstance(entity, Thing) else None

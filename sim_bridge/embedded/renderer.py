@@ -73,7 +73,7 @@ class OpenGLRenderer:
         Raises:
             PlannerError: if the libraries are missing or give no context.
         """
-        self._name: Literal["egl", "osmesa"] = name
+        self.name: Literal["egl", "osmesa"] = name
         self._size = (width_px, height_px)
         self._thread = threading.get_ident()
         try:
@@ -91,11 +91,6 @@ class OpenGLRenderer:
         self._camera = mujoco.MjvCamera()
         # An unchanged world is rendered once per view.
         self.forget()
-
-    @property
-    def name(self) -> RendererName:
-        """The platform that renders."""
-        return self._name
 
     def forget(self) -> None:
         """Drops the pictures of a world that is no more, and the world."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.furnishing import thing_parts
 from planner.world.geometry import FloatArray, Vec3, quaternion_from_yaw
 from planner.world.house import Furniture, House
@@ -354,7 +355,7 @@ def _distance(scene: Scene, geom: int, origin: FloatArray, direction: FloatArray
 # Exports a house as an MJCF file, for MuJoCo without this project.
 
 
-def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = None) -> Path:
+def export_mujoco(house: House, directory: Path) -> Path:
     """Writes `<house>.xml`: the embedded simulator's model of the house and its things.
 
     Drawers, doors and lids are joints with their travel as range; things are mocap bodies. Nothing
@@ -363,7 +364,7 @@ def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = N
     Raises:
         FileError: if a class is not in the catalogue or the file cannot be written.
     """
-    known = catalogue or default_catalogue()
+    known = default_catalogue()
     spec = house_spec(house, known)
     spec.compiler.degree = False
     for piece in house.furniture:
@@ -384,9 +385,7 @@ def export_mujoco(house: House, directory: Path, catalogue: Catalogue | None = N
             add_part(body, part, GROUP_THING)
     spec.compile()
     path = directory / f"{house.name}.xml"
-    try:
+    with writing(path):
         directory.mkdir(parents=True, exist_ok=True)
         path.write_text(spec.to_xml(), encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
     return path

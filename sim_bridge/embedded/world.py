@@ -200,11 +200,7 @@ class KinematicWorld:
             self._loads.setdefault(holder.name, {})[thing.name] = place
 
     def _agent(
-        self,
-        placement: AgentPlacement,
-        body: Body,
-        instance_id: int,
-        rng: np.random.Generator,
+        self, placement: AgentPlacement, body: Body, instance_id: int, rng: np.random.Generator
     ) -> Agent:
         grid = self.ground.starts(body.radius_m)
         if placement.start is not None:

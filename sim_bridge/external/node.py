@@ -46,9 +46,7 @@ RCL_ERRORS = (
 ODOMETRY_FRAMES = ("odom", "vision")
 # spot_ros2 offers its static frames reliable and transient local.
 _STATIC = QoSProfile(
-    depth=100,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.TRANSIENT_LOCAL,
+    depth=100, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL
 )
 # Each message counts for the poses in between.
 _ODOMETRY = QoSProfile(depth=50, reliability=ReliabilityPolicy.BEST_EFFORT)

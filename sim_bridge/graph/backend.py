@@ -142,10 +142,7 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
         return not self._current
 
     def looks_seeing_none(
-        self,
-        names: Collection[str],
-        seconds: Sequence[float],
-        shows: Callable[[Sighting], bool],
+        self, names: Collection[str], seconds: Sequence[float], shows: Callable[[Sighting], bool]
     ) -> int:
         """How many looks of agents on their courses show none of some entities before one may.
 

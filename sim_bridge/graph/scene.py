@@ -19,12 +19,7 @@ from planner.world.receptacle import known_shape
 from planner.world.shapes import UNKNOWN_LOOK, Look
 from planner.world.state import EntityState
 from planner.world.states import default_states
-from planner.world.vocabulary import (
-    EntityKind,
-    Hands,
-    Relation,
-    floor_name,
-)
+from planner.world.vocabulary import EntityKind, Hands, Relation, floor_name
 
 States = Mapping[str, bool]
 Place = tuple[Relation, str]

@@ -17,7 +17,7 @@ from planner.world.agents import default_bodies
 from planner.world.catalogue import Catalogue
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import FileModel
+from planner.world.files import FileModel, writing
 from planner.world.house import House, house_json
 from planner.world.observation import CameraFrame, Sighting
 from planner.world.person import refuse_people
@@ -64,11 +64,9 @@ def write_house_dataset(house: House, cache: str, catalogue: Catalogue) -> Habit
         return read_dataset(directory, layout)
     except FileError:
         pass
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     try:
         export_habitat(layout, draft, catalogue)
         shutil.rmtree(directory, ignore_errors=True)
@@ -130,19 +128,17 @@ class HabitatBackend(KinematicBackend):
     def __init__(
         self,
         options: HabitatOptions | None = None,
-        catalogue: Catalogue | None = None,
         *,
         worker: Path = WORKER,
     ) -> None:
-        """Uses the shipped settings and catalogue by default.
+        """Uses the shipped settings by default.
 
         Args:
             options: of the backend.
-            catalogue: of classes.
             worker: the program that runs habitat-sim.
         """
         settings = options or default_options()
-        super().__init__(settings, catalogue)
+        super().__init__(settings)
         self._settings, self._worker = settings, worker
         self._models = read_models(settings.models)
         self._houses: list[_HouseData] = []

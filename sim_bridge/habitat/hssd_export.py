@@ -15,6 +15,7 @@ from pathlib import Path
 
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.house import House
 from planner.world.vocabulary import AgentKind
 from sim_bridge.habitat.dataset.configs import HabitatDataset
@@ -101,10 +102,8 @@ def write_index(models: Models, folder: Path) -> Path:
     """
     text = json.dumps(models.model_dump(mode="json"), indent=1) + "\n"
     path = folder / f"models-{hashlib.sha256(text.encode()).hexdigest()[:8]}.json"
-    try:
+    with writing(path):
         path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
     return path
 
 
@@ -169,11 +168,9 @@ def export_once(house: House, scenes: Path, folder: Path) -> bool:
         pass
     else:
         return False
-    try:
+    with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         draft = Path(tempfile.mkdtemp(prefix=".draft-", dir=folder))
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     try:
         export_hssd(house, scenes, draft)
         shutil.rmtree(directory, ignore_errors=True)

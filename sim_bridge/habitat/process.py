@@ -96,12 +96,7 @@ class HabitatProcess:
     """
 
     def __init__(
-        self,
-        python: str,
-        memory_bytes: int,
-        timeouts: Timeouts,
-        *,
-        worker: Path = WORKER,
+        self, python: str, memory_bytes: int, timeouts: Timeouts, *, worker: Path = WORKER
     ) -> None:
         """Starts it and waits until it answers.
 

@@ -164,13 +164,9 @@ class HabitatScene:
             for name, config in configs.items()
         ]
         self._sent: dict[str, tuple[float, ...]] = {}
-        self._revision = -1
+        # The world's at the last `sync`.
+        self.revision = -1
         self.sync()
-
-    @property
-    def revision(self) -> int:
-        """The world's revision at the last `sync`."""
-        return self._revision
 
     def sync(self) -> None:
         """Copies changes to habitat-sim.
@@ -183,9 +179,9 @@ class HabitatScene:
             box.open(self._dataset)
             box.process.ask("add", things=self._things, seed=world.seed)
             self._sent.clear()
-            self._revision = -1
+            self.revision = -1
             box.world = world
-        if self._revision == world.revision:
+        if self.revision == world.revision:
             return
         poses = {a.name: (a.x_m, a.y_m, 0.0, a.yaw_rad) for a in world.agents.values()}
         poses |= {t.name: (t.x_m, t.y_m, t.z_m, t.yaw_rad) for t in world.things.values()}
@@ -198,7 +194,7 @@ class HabitatScene:
         self._put(moved, opened)
         self._sent |= moved
         self._sent |= {name: tuple(world.pieces[name].opening.values()) for name in opened}
-        self._revision = world.revision
+        self.revision = world.revision
 
     def _put(
         self,

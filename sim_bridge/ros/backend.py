@@ -42,16 +42,10 @@ from sim_bridge.safety.options import Rule, SafetyOptions, default_safety
 
 DEFAULT_TIMEOUT_S = 180.0
 STARTING = "starting"
-PRIMITIVES = frozenset(
-    {
-        PrimitiveName.NAVIGATE,
-        PrimitiveName.LOOK,
-        PrimitiveName.PICK,
-        PrimitiveName.PLACE,
-        PrimitiveName.OPEN,
-        PrimitiveName.CLOSE,
-    }
-)
+PRIMITIVES = frozenset({
+    PrimitiveName.NAVIGATE, PrimitiveName.LOOK, PrimitiveName.PICK, PrimitiveName.PLACE,
+    PrimitiveName.OPEN, PrimitiveName.CLOSE,
+})  # fmt: skip
 # The base may overshoot its limit by this, for so long, before it is stopped.
 SPEED_SPARE, SPEEDING_S = 1.25, 0.5
 Value = TypeVar("Value")

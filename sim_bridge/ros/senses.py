@@ -14,13 +14,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.house import House
 from planner.world.observation import CameraFrame, CameraNews, Observation, RobotPicture
-from sim_bridge.external.readings import (
-    FrameNames,
-    Moment,
-    RobotReadings,
-    moment_at,
-    posed_picture,
-)
+from sim_bridge.external.readings import FrameNames, Moment, RobotReadings, moment_at, posed_picture
 from sim_bridge.ros.options import CAMERA, RosOptions
 from sim_bridge.ros.port import FloorMap, RobotPort, RobotState
 

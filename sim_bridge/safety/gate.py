@@ -33,13 +33,7 @@ from sim_bridge.safety.approvals import (
     Questions,
 )
 from sim_bridge.safety.guard import Concern, Entry, Guard, Mode, Order, Watch, not_allowed
-from sim_bridge.safety.health import (
-    Health,
-    Lease,
-    Receipt,
-    Supervised,
-    unsupervised_methods,
-)
+from sim_bridge.safety.health import Health, Lease, Receipt, Supervised, unsupervised_methods
 from sim_bridge.safety.options import Rule, SafetyOptions, default_safety
 from sim_bridge.safety.order_executor import (
     Answers,

@@ -166,11 +166,7 @@ def zone_at(point_m: Vec3, zones: Sequence[Zone]) -> Zone | None:
 
 
 def zone_ahead(
-    base: Pose,
-    speed_m_s: float,
-    options: SafetyOptions,
-    radius_m: float = 0.0,
-    late_s: float = 0.0,
+    base: Pose, speed_m_s: float, options: SafetyOptions, radius_m: float = 0.0, late_s: float = 0.0
 ) -> Zone | None:
     """The keep-out zone that an agent is in or can no longer stop before (rule 11).
 
@@ -293,11 +289,7 @@ class Guard:
 
 
 def not_allowed(
-    agent: str,
-    rule: Rule,
-    reason: str,
-    text: str,
-    code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED,
+    agent: str, rule: Rule, reason: str, text: str, code: PrimitiveCode = PrimitiveCode.NOT_ALLOWED
 ) -> PrimitiveResult:
     """The result of a primitive that a rule of the gate refuses or ends."""
     sentence = f"{agent} may not move: {text}"

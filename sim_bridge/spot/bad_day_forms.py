@@ -27,17 +27,10 @@ def _load() -> HarnessMaker:
 
 _NEEDS = "the Spot SDK: make spot (read its licence)"
 _ROBOT_FAULTS = (
-    (Fault.ROUND_TRIP, 4),
-    (Fault.LOSS, 3),
-    (Fault.STALL, 4),
-    (Fault.CUT, 2),
-    (Fault.DROP_REQUEST, 2),
-    (Fault.DROP_ANSWER, 2),
-    (Fault.REORDER, 2),
-    (Fault.TAKE_LEASE, 2),
-    (Fault.CLOCK_STEP, 2),
-    (Fault.ESTOP, 1),
-)
+    (Fault.ROUND_TRIP, 4), (Fault.LOSS, 3), (Fault.STALL, 4), (Fault.CUT, 2),
+    (Fault.DROP_REQUEST, 2), (Fault.DROP_ANSWER, 2), (Fault.REORDER, 2), (Fault.TAKE_LEASE, 2),
+    (Fault.CLOCK_STEP, 2), (Fault.ESTOP, 1),
+)  # fmt: skip
 _LINK_FAULTS = ((Fault.ROUND_TRIP, 3), (Fault.LOSS, 2), (Fault.STALL, 3), (Fault.CLOCK_STEP, 1))
 
 BRIDGE = FormPart(

@@ -213,16 +213,10 @@ def _send(robot: Robot, send: Callable[[], object], answered_s: float) -> float:
 
 
 # Those of `routine`. It neither talks with persons nor gives them things.
-PRIMITIVES = frozenset(
-    {
-        PrimitiveName.NAVIGATE,
-        PrimitiveName.LOOK,
-        PrimitiveName.PICK,
-        PrimitiveName.PLACE,
-        PrimitiveName.OPEN,
-        PrimitiveName.CLOSE,
-    }
-)
+PRIMITIVES = frozenset({
+    PrimitiveName.NAVIGATE, PrimitiveName.LOOK, PrimitiveName.PICK, PrimitiveName.PLACE,
+    PrimitiveName.OPEN, PrimitiveName.CLOSE,
+})  # fmt: skip
 TIMEOUT_S = 12.0
 DWELL_S = 0.25
 # How long after a grasp the robot may take to report what its gripper holds.
@@ -330,11 +324,7 @@ def _view_point(robot: Robot, pan_rad: float, tilt_rad: float) -> Vec3:
     level = max(-1.4, min(1.4, tilt_rad))
     away = ring + ahead * math.cos(level)
     return robot.base.apply(
-        (
-            away * math.cos(pan_rad),
-            away * math.sin(pan_rad),
-            mount[2] - ahead * math.sin(level),
-        )
+        (away * math.cos(pan_rad), away * math.sin(pan_rad), mount[2] - ahead * math.sin(level))
     )
 
 

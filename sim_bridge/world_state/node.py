@@ -289,12 +289,7 @@ def declare_pace(node: Node) -> Pace:
         node, "idle_time", "run", "simulated time while no agent is busy", choices=[*IdleTime]
     )
     rate = parameters.number(
-        node,
-        "rate",
-        1.0,
-        "simulated seconds per wall second",
-        min_value=0.01,
-        max_value=100.0,
+        node, "rate", 1.0, "simulated seconds per wall second", min_value=0.01, max_value=100.0
     )
     return Pace(TimeMode(mode), rate, IdleTime(idle))
 

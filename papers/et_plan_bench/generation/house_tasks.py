@@ -310,12 +310,7 @@ class HouseTasks:
             max_actions=row.max_actions or row.category.most_actions,
         )
         name = f"{self.house.name}-{row.name}-{number:04d}"
-        kept = Kept(
-            episode_id=name,
-            instruction=text,
-            start=pose,
-            criteria=criteria,
-        )
+        kept = Kept(episode_id=name, instruction=text, start=pose, criteria=criteria)
         episode = self.again(kept)
         played = self._world.play(episode, self.house, least.plan)
         if played.reason:

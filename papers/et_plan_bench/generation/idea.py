@@ -420,10 +420,8 @@ class ModelCritic:
         unworded: how many texts stayed as they were, as the model's were of no use.
     """
 
-    def __init__(self, model: ChatModel, *, constrained: bool = True) -> None:
-        self._caller = Caller(
-            "generate", model, Role.GENERATOR, deadline_s=60.0, constrained=constrained
-        )
+    def __init__(self, model: ChatModel) -> None:
+        self._caller = Caller("generate", model, Role.GENERATOR, deadline_s=60.0, constrained=True)
         self._loop = BlockingLoop()
         self.unworded: Counter[str] = Counter()
 

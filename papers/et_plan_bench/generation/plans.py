@@ -14,7 +14,7 @@ from papers.et_plan_bench.generation.idea import Idea, Link
 from papers.et_plan_bench.published.judged import evaluation_of_triples
 from planner.parts.calls import parse_call
 from planner.world.episode import Episode, Prior
-from planner.world.errors import FileError
+from planner.world.files import replacing
 from planner.world.skill import SkillCall, SkillName
 from planner.world.vocabulary import Relation
 
@@ -323,12 +323,7 @@ def write_records(
         )
         for episode in episodes
     )
-    temporary = path.with_name(path.name + ".tmp")
-    try:
-        with temporary.open("w", encoding="utf-8") as stream:
-            stream.writelines(f"{line}\n" for line in lines)
-            stream.flush()
-            os.fsync(stream.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    with replacing(path) as aside, aside.open("w", encoding="utf-8") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+        stream.flush()
+        os.fsync(stream.fileno())

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from pydantic import ValidationError
 
 from papers.et_plan_bench.published.file import (
     FLOOR,
@@ -49,7 +48,8 @@ from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, ROBOT, Criteria, Episode
-from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import parse_model
 from planner.world.house import House, ObjectPlacement
 from planner.world.house_checks import check_episode
 from planner.world.object_checks import Reach
@@ -210,8 +210,8 @@ class _Importer:
 
     def __init__(self, seed: int) -> None:
         self._seed = seed
-        self._catalogue: Catalogue = default_catalogue()
-        self._words = SimulatorWords(self._catalogue)
+        self.catalogue: Catalogue = default_catalogue()
+        self._words = SimulatorWords(self.catalogue)
         self._read: dict[str, int] = {}
         self._sha256: dict[str, str] = {}
         self._left_out: list[Fault] = []
@@ -269,9 +269,7 @@ class _Importer:
             tuple(goalless),
         )
 
-    def _houses(
-        self,
-    ) -> tuple[dict[str, House], dict[tuple[str, str], tuple[ForeignScene, House]]]:
+    def _houses(self) -> tuple[dict[str, House], dict[tuple[str, str], tuple[ForeignScene, House]]]:
         """One house per environment; tasks that contradict earlier ones get their own."""
         groups: dict[str, tuple[ForeignScene, list[EtTask]]] = {}
         for task, needs in self._tasks:
@@ -292,7 +290,7 @@ class _Importer:
             if not members:
                 continue
             try:
-                house = scene.house(name, scene_seed(self._seed, name), self._catalogue).house
+                house = scene.house(name, scene_seed(self._seed, name), self.catalogue).house
             except PlannerError as error:
                 self._left_out += [Fault(t.file, t.task_id, str(error)) for t in members]
                 continue
@@ -319,11 +317,6 @@ class _Importer:
                 "not_taken": tuple(dict.fromkeys(notes)),
             },
         }
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """The classes."""
-        return self._catalogue
 
     @property
     def words(self) -> SimulatorWords:
@@ -407,7 +400,7 @@ class _Episode:
             "furniture": open_at_start(calls, self._placed.values(), self._house),
             "criteria": criteria,
         }
-        bare = self._validated(document)
+        bare = parse_model(document, Episode, self._task.file)
         for finding in check_episode(
             bare, self._house, catalogue, self._importer.reach(self._house)
         ):
@@ -420,7 +413,7 @@ class _Episode:
         if unfit is not None:
             return bare, f"the evaluation language cannot say it: {unfit[1]}"
         goal = {"evaluation": judged.evaluation, "task_types": task_types(read)}
-        return self._validated({**document, **goal}), ""
+        return parse_model({**document, **goal}, Episode, self._task.file), ""
 
     def _name_of(self, _word: str, number: int) -> str | None:
         """Our name for an entity of the data set; None if it does not exist here."""
@@ -429,12 +422,6 @@ class _Episode:
         if number in self._needs.pieces:
             return _piece_name(self._needs.pieces[number][0], number)
         return self._scene.rooms.get(_room_name(number))
-
-    def _validated(self, document: Mapping[str, object]) -> Episode:
-        try:
-            return Episode.model_validate(document)
-        except ValidationError as error:
-            raise from_validation(self._task.file, error) from None
 
     def _things(self) -> list[ForeignThing]:
         things = []

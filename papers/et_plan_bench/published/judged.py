@@ -128,10 +128,7 @@ class JudgedGoal:
 
 
 def evaluation_of_criteria(
-    task: EtTask,
-    goals: Sequence[EtTriple],
-    variables: Mapping[str, tuple[str, ...]],
-    house: House,
+    task: EtTask, goals: Sequence[EtTriple], variables: Mapping[str, tuple[str, ...]], house: House
 ) -> JudgedGoal:
     """The evaluation of a task's goals; `variables` are names of the house."""
     # What the plan puts somewhere before: a thing on a plate that is then put on the table.

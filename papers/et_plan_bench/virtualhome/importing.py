@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from planner.episodes.importing.foreign import (
     ForeignFile,
@@ -36,7 +36,7 @@ from planner.evaluation.entity_checks import entity_findings, facts_of_episode
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.episode import EPISODE_VERSION, Episode
-from planner.world.errors import FileError, PlannerError, from_validation
+from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_model
 from planner.world.graph_file import Graph, GraphFile, structure_findings
 from planner.world.house import House
@@ -244,7 +244,7 @@ class _GraphEpisode:
             "furniture": self._furniture(house),
             "source": self._source(),
         }
-        episode = self._validated(document)
+        episode = parse_model(document, Episode, self._file.path)
         for finding in check_episode(episode, house, self._catalogue):
             raise FileError(self._file.path, finding.field, finding.reason)
         if evaluation is None:
@@ -255,7 +255,7 @@ class _GraphEpisode:
         if unfit is not None:
             return episode, house, f"the evaluation language cannot say it: {unfit[1]}"
         goal = {"evaluation": evaluation, "task_types": task_types(read)}
-        return self._validated({**document, **goal}), house, ""
+        return parse_model({**document, **goal}, Episode, self._file.path), house, ""
 
     def _source(self) -> dict[str, object]:
         return {
@@ -267,12 +267,6 @@ class _GraphEpisode:
             "fitted": True,
             "not_taken": tuple(self._notes),
         }
-
-    def _validated(self, document: Mapping[str, object]) -> Episode:
-        try:
-            return Episode.model_validate(document)
-        except ValidationError as error:
-            raise from_validation(self._file.path, error) from None
 
     def _changes(self) -> Iterator[tuple[int, str, int]]:
         """(object, predicate, place) that hold in the final graph but not in the initial one."""

@@ -36,7 +36,6 @@ from papers.helper.programs.program import (
     Missing,
     Outcome,
     Program,
-    ProgramVocabulary,
     SkillStep,
     Statement,
     Step,
@@ -98,11 +97,10 @@ class Interpreter:
         *,
         agent: str,
         checks_preconditions: bool = True,
-        vocabulary: ProgramVocabulary | None = None,
     ) -> None:
         """`checks_preconditions` off sends each statement as it is."""
         self._agent, self._checks = agent, checks_preconditions
-        self._vocabulary = vocabulary or default_vocabulary()
+        self._vocabulary = default_vocabulary()
         self._queue = deque(_Frame(one, one, is_stated=True) for one in program.statements)
         self._bindings = Bindings()
         self._repairs = 0

@@ -20,7 +20,6 @@ from papers.helper.programs.program import (
     Method,
     Program,
     ProgramError,
-    ProgramVocabulary,
     Statement,
     default_vocabulary,
 )
@@ -48,31 +47,28 @@ _KINDS = {
 }
 
 
-def parse_program(
-    text: str, *, corrective: bool = False, vocabulary: ProgramVocabulary | None = None
-) -> Program:
+def parse_program(text: str, *, corrective: bool = False) -> Program:
     """Reads a program; it is refused as a whole.
 
-    Comments and texts are ignored, and what is only printed, which `Program.notes` names.
+    Comments and texts are ignored, and what is only printed, which `Program.notes` names. A word
+    for a class is replaced by the class's name (HELPER-D2).
 
     Args:
         text: Python text.
         corrective: whether it is a repair, which may move the agent and do nothing.
-        vocabulary: the classes that it may name; None = the shipped ones. A word for a class is
-            replaced by the class's name (HELPER-D2).
 
     Raises:
         ProgramError: with the first line that cannot be carried out, and why.
     """
-    reader = _Reader(vocabulary or default_vocabulary(), corrective=corrective)
+    reader = _Reader(corrective=corrective)
     return Program(tuple(reader.read(text)), text, tuple(reader.notes))
 
 
 class _Reader:
     """Reads one program; `objects` and `agents` are the variables bound so far."""
 
-    def __init__(self, vocabulary: ProgramVocabulary, *, corrective: bool) -> None:
-        self._vocabulary, self._corrective = vocabulary, corrective
+    def __init__(self, *, corrective: bool) -> None:
+        self._vocabulary, self._corrective = default_vocabulary(), corrective
         self._objects: dict[str, Instance] = {}
         self._agents: set[str] = set()
         self.notes: list[str] = []

@@ -85,10 +85,7 @@ def _free_hand(scene: Scene) -> tuple[Work, ...]:
 def _holds(scene: Scene) -> tuple[Work, ...]:
     if scene.holds_it or not scene.situation.facts.is_thing(scene.thing):
         return ()
-    return (
-        Invocation(scene.variable, Method.GO_TO),
-        Invocation(scene.variable, Method.PICKUP),
-    )
+    return (Invocation(scene.variable, Method.GO_TO), Invocation(scene.variable, Method.PICKUP))
 
 
 def _is_at_thing(scene: Scene) -> tuple[Work, ...]:

@@ -9,11 +9,11 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from planner.world.catalogue import Catalogue, default_catalogue, folded, word_key
-from planner.world.errors import FileError, PlannerError, from_validation
-from planner.world.files import FileModel, read_document
+from planner.world.errors import FileError, PlannerError
+from planner.world.files import FileModel, read_model
 from planner.world.geometry import record
 from planner.world.share import config_dir
 from planner.world.skill import SkillCall, SkillCode
@@ -416,10 +416,7 @@ def load_vocabulary(path: Path, catalogue: Catalogue) -> ProgramVocabulary:
     Raises:
         FileError: with file, field and reason, such as a class that the catalogue does not have.
     """
-    try:
-        file = VocabularyFile.model_validate(read_document(path))
-    except ValidationError as error:
-        raise from_validation(path, error) from None
+    file = read_model(path, VocabularyFile)
     names = [item.name for item in file.classes]
     for i, item in enumerate(file.classes):
         if item.name in names[:i]:

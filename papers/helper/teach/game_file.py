@@ -19,6 +19,7 @@ from planner.episodes.importing.foreign import parse_foreign, read_foreign
 from planner.episodes.importing.importer import Fault
 from planner.world.episode import Speaker, Turn
 from planner.world.errors import from_validation
+from planner.world.files import parse_model
 from planner.world.topics import one_line
 
 _TEXT_ACTION = 100
@@ -110,10 +111,7 @@ def read_game(path: Path) -> GameFile:
         FileError: if it is not a game at all; a bad task is a `Fault`.
     """
     file = read_foreign(path)
-    try:
-        document = _Game.model_validate(parse_foreign(file.text, path))
-    except ValidationError as error:
-        raise from_validation(path, error) from None
+    document = parse_model(parse_foreign(file.text, path), _Game, path)
     games: list[Game] = []
     faults: list[Fault] = []
     for number, entry in enumerate(document.tasks):

@@ -113,8 +113,7 @@ class GameRecipe:
         label = meaning.name
         states = _DIRTY if dirty and "cleanable" in meaning.affordances else {}
         self._things.setdefault(
-            label,
-            {"class_name": label, "count": count, "on_top": "counter", "states": states},
+            label, {"class_name": label, "count": count, "on_top": "counter", "states": states}
         )
         return label
 

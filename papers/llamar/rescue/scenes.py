@@ -50,16 +50,7 @@ _OFFSETS = {
     Direction.CENTER: (0, 0),
 }
 # The directions in which an agent explores, clockwise, from up.
-HEADINGS: tuple[Cell, ...] = (
-    (0, -1),
-    (1, -1),
-    (1, 0),
-    (1, 1),
-    (0, 1),
-    (-1, 1),
-    (-1, 0),
-    (-1, -1),
-)
+HEADINGS: tuple[Cell, ...] = ((0, -1), (1, -1), (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1))
 
 
 def is_inside(cell: Cell) -> bool:
@@ -148,12 +139,7 @@ class Fire:
     """
 
     def __init__(
-        self,
-        name: str,
-        kind: FireKind,
-        cells: Iterable[Cell],
-        lit: Sequence[Cell],
-        radius: float,
+        self, name: str, kind: FireKind, cells: Iterable[Cell], lit: Sequence[Cell], radius: float
     ) -> None:
         """A fire that burns low in some of its cells.
 

@@ -149,10 +149,7 @@ USE_WATER = SkillPart(
 # whoever was acting on it then did it. A person counts as spotted with the first successful call
 # on them, since nobody can go to a person whom none has seen.
 
-_ENDING = {
-    Act.END_FIRE: frozenset({"UseSand", "UseWater"}),
-    Act.DROP_OFF: frozenset({"DropOff"}),
-}
+_ENDING = {Act.END_FIRE: frozenset({"UseSand", "UseWater"}), Act.DROP_OFF: frozenset({"DropOff"})}
 _ON_PERSONS = frozenset({"Navigate", "NavigateTo", "Carry"})
 
 

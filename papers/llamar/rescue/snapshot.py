@@ -18,7 +18,7 @@ from planner.world.errors import PlannerError
 from planner.world.geometry import Pose, Vec3
 from planner.world.graph_house import house_of_document
 from planner.world.house import House
-from planner.world.state import EntityState, WorldState
+from planner.world.state import EntityState, WorldState, room_state
 from planner.world.vocabulary import AgentKind, EntityKind, Relation, floor_name
 
 # Names and places of a rescue scene in the world's vocabulary (LLAMAR-A20).
@@ -149,18 +149,7 @@ class Snapshots:
 
     def _standing(self) -> Iterator[EntityState]:
         """The room, what stands in it, and the regions."""
-        (x0, y0, x1, y1), room = self._house.bounds_m, self._house.rooms[0]
-        yield EntityState(
-            name=room.name,
-            kind=EntityKind.ROOM,
-            class_name=room.class_name,
-            instance_id=0,
-            pose=Pose(((x0 + x1) / 2, (y0 + y1) / 2, 0.0)),
-            size_m=(x1 - x0, y1 - y0, room.height_m),
-            parent=None,
-            relation=None,
-            room=room.name,
-        )
+        yield room_state(self._house.rooms[0])
         for piece in self._house.furniture:
             affordances, states = self._nature(self._names.name(piece.name) or "")
             yield EntityState(
@@ -171,7 +160,6 @@ class Snapshots:
                 pose=Pose((piece.x_m, piece.y_m, 0.0)),
                 size_m=piece.size_m,
                 parent=self._room,
-                relation=None,
                 room=self._room,
                 affordances=affordances,
                 states=states,
@@ -239,8 +227,6 @@ class Snapshots:
             instance_id=self._ids[mover.name],
             pose=Pose.planar(mover.x_m, mover.y_m, mover.yaw_rad),
             size_m=(2 * body.radius_m, 2 * body.radius_m, body.height_m),
-            parent=None,
-            relation=None,
             room=self._room,
             hands=(self._names.entity(carried) if holds else None,) + (None,) * (body.hands - 1),
         )

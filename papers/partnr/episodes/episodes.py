@@ -360,11 +360,7 @@ class Scenes:
         }
 
     def _rest(
-        self,
-        item: TaskObject,
-        receptacle: str,
-        at: tuple[float, float, float],
-        scene: HssdScene,
+        self, item: TaskObject, receptacle: str, at: tuple[float, float, float], scene: HssdScene
     ) -> tuple[str, Relation, str] | str:
         if item.receptacle == "floor":
             room = scene.house.room_at(at[0], at[1])

@@ -53,22 +53,12 @@ from planner.world.state import WorldState
 
 # Where to put furniture that an instruction names without a room.
 _USUAL_ROOM = {
-    "bed": "bedroom",
-    "nightstand": "bedroom",
-    "wardrobe": "bedroom",
-    "chest_of_drawers": "bedroom",
-    "fridge": "kitchen",
-    "oven": "kitchen",
-    "counter": "kitchen",
-    "cabinet": "kitchen",
-    "sink": "kitchen",
-    "dishwasher": "kitchen",
-    "microwave": "kitchen",
-    "toilet": "bathroom",
-    "bathtub": "bathroom",
-    "shower": "bathroom",
+    "bed": "bedroom", "nightstand": "bedroom", "wardrobe": "bedroom",
+    "chest_of_drawers": "bedroom", "fridge": "kitchen", "oven": "kitchen", "counter": "kitchen",
+    "cabinet": "kitchen", "sink": "kitchen", "dishwasher": "kitchen", "microwave": "kitchen",
+    "toilet": "bathroom", "bathtub": "bathroom", "shower": "bathroom",
     "washer_dryer": "laundry_room",
-}
+}  # fmt: skip
 # These are not moved to another room because of a sentence's context alone.
 _BOUND_TO_ROOM = frozenset(_USUAL_ROOM) - {"chest_of_drawers", "counter", "cabinet"}
 

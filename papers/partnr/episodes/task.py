@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import JsonValue, ValidationError
+from pydantic import JsonValue
 
 from papers.partnr.episodes.episode_file import PartnrEpisode, PartnrNames, names_of, split_name
 from planner.episodes.evaluation_text import FieldError, corrected, translated
@@ -17,7 +17,7 @@ from planner.episodes.lint.goal import task_types
 from planner.evaluation.language import read_evaluation
 from planner.world.catalogue import Catalogue
 from planner.world.episode import EPISODE_VERSION, Episode
-from planner.world.errors import from_validation
+from planner.world.files import parse_model
 from planner.world.states import default_states
 
 DATASET = "partnr-episodes"
@@ -247,10 +247,7 @@ def finished(task: PartnrTask, document: dict[str, object], evaluation: object) 
     if evaluation is not None:
         read = read_evaluation(evaluation, task.file)  # type: ignore[arg-type]
         document = {**document, "evaluation": evaluation, "task_types": task_types(read)}
-    try:
-        return Episode.model_validate(document)
-    except ValidationError as error:
-        raise from_validation(task.file, error) from None
+    return parse_model(document, Episode, task.file)
 
 
 def episode_head(

@@ -12,22 +12,11 @@ from planner.episodes.spots import Spot
 from planner.world.vocabulary import Relation
 
 _GERUNDS: Mapping[str, str] = {
-    "put": "putting",
-    "place": "placing",
-    "set": "setting",
-    "move": "moving",
-    "bring": "bringing",
-    "take": "taking",
-    "carry": "carrying",
-    "get": "getting",
-    "store": "storing",
-    "wash": "washing",
-    "clean": "cleaning",
-    "fill": "filling",
-    "turn": "turning",
-    "switch": "switching",
-    "power": "powering",
-}
+    "put": "putting", "place": "placing", "set": "setting", "move": "moving", "bring": "bringing",
+    "take": "taking", "carry": "carrying", "get": "getting", "store": "storing",
+    "wash": "washing", "clean": "cleaning", "fill": "filling", "turn": "turning",
+    "switch": "switching", "power": "powering",
+}  # fmt: skip
 _PARTICIPLES: Mapping[str, str] = {
     "put": "put",
     "place": "placed",
@@ -243,18 +232,11 @@ CONTEXTS: Mapping[str, frozenset[str]] = {
     "I could use a hand.": frozenset(),
 }
 _POLITE = (
-    ("{}", 10.0),
-    ("please {}", 2.0),
-    ("{}, please", 1.0),
-    ("could you {}?", 1.5),
-    ("can you {}?", 1.0),
-    ("could you please {}?", 0.7),
-    ("would you {}?", 0.4),
-    ("I need you to {}", 1.0),
-    ("I'd like you to {}", 0.8),
-    ("I want you to {}", 0.6),
+    ("{}", 10.0), ("please {}", 2.0), ("{}, please", 1.0), ("could you {}?", 1.5),
+    ("can you {}?", 1.0), ("could you please {}?", 0.7), ("would you {}?", 0.4),
+    ("I need you to {}", 1.0), ("I'd like you to {}", 0.8), ("I want you to {}", 0.6),
     ("help me {}", 0.8),
-)
+)  # fmt: skip
 _SPLITS = (
     "You {} while I {}.",
     "You {}, and I'll {}.",

@@ -382,15 +382,10 @@ class ModelCandidates:
     Args:
         model: the chat model.
         examples: annotated episodes.
-        constrained: whether grammars are sent with requests.
     """
 
-    def __init__(
-        self, model: ChatModel, examples: Sequence[Episode], *, constrained: bool = True
-    ) -> None:
-        self._caller = Caller(
-            "generate", model, Role.GENERATOR, deadline_s=300.0, constrained=constrained
-        )
+    def __init__(self, model: ChatModel, examples: Sequence[Episode]) -> None:
+        self._caller = Caller("generate", model, Role.GENERATOR, deadline_s=300.0, constrained=True)
         self._examples = examples
         self._loop = BlockingLoop()
         self._waiting: dict[tuple[str, TaskType], list[Task]] = {}

@@ -406,10 +406,7 @@ class RayEngine:
             take(outcome)
 
     def _assign_jobs(
-        self,
-        running: dict[Any, tuple[Any, Job]],
-        idle: list[tuple[Any, str]],
-        jobs: JobSource,
+        self, running: dict[Any, tuple[Any, Job]], idle: list[tuple[Any, str]], jobs: JobSource
     ) -> None:
         """Gives jobs to idle actors, then to new ones, as long as there are any."""
         while len(running) < self._workers:

@@ -24,7 +24,7 @@ from planner.episodes.episode_file import episodes_in, opened, write_text
 from planner.planning.learned.tokens import check_classes, names_any, read_tokens
 from planner.world.episode import MAX_SEED, Episode
 from planner.world.errors import FileError, PlannerError, did_you_mean
-from planner.world.files import FileModel, read_bytes, read_versioned
+from planner.world.files import FileModel, read_bytes, read_versioned, writing
 from planner.world.share import config_dir
 
 # Suites: which episodes a benchmark runs, and with which seeds.
@@ -236,13 +236,11 @@ def open_run(folder: Path, manifest: Manifest) -> Iterator[bool]:
         FileError: if its settings differ, it is not a run, or it cannot be written.
     """
     path = folder / MANIFEST_NAME
-    try:
+    with writing(folder):
         if folder.is_dir() and not path.exists() and _unknown_entries(folder):
             raise FileError(folder, "", f"is not a run: it has files but no {MANIFEST_NAME}")
         (folder / TRACES_NAME).mkdir(parents=True, exist_ok=True)
         lock = (folder / _LOCK_NAME).open("w")
-    except OSError as error:
-        raise FileError(folder, "", f"cannot be written: {error.strerror}") from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -165,11 +165,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     folders = f"runs' directories, for {curved} also those of planner train ddaft"
     parser.add_argument("paper", choices=papers, metavar="PAPER", help=", ".join(papers))
     parser.add_argument(
-        "runs",
-        nargs="*",
-        type=Path,
-        metavar="RUN",
-        help=f"{folders}; none: the paper's",
+        "runs", nargs="*", type=Path, metavar="RUN", help=f"{folders}; none: the paper's"
     )
     parser.add_argument(
         "--as",

@@ -14,7 +14,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import IO, Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from planner.app.run import End
 from planner.evaluation.predicates import Variant
@@ -22,8 +22,8 @@ from planner.evaluation.progress import Mode
 from planner.models.recorded import LINES
 from planner.planning.planner_model import Control, MemorySource, Observability, Privilege
 from planner.skills.kind import SkillKind
-from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_lines
+from planner.world.errors import FileError
+from planner.world.files import FileModel, read_line, read_lines, writing
 
 ROW_VERSION = 1
 ROWS_NAME = "rows.jsonl"
@@ -142,16 +142,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     for number, line in enumerate(read_lines(path), start=1):
         if not line.endswith(b"\n"):
             return
-        yield _row(path, number, line)
-
-
-def _row(path: Path, number: int, line: bytes) -> Row:
-    try:
-        return Row.model_validate_json(line)
-    except ValidationError as error:
-        plain = from_validation(path, error)
-        where = f"line {number}" + (f".{plain.field}" if plain.field else "")
-        raise FileError(path, where, plain.reason) from None
+        yield read_line(path, number, line, Row.model_validate_json)
 
 
 def newest_rows(path: Path) -> dict[tuple[str, int], Row]:
@@ -175,11 +166,9 @@ class RowFile:
             FileError: if it cannot be written.
         """
         self._path = path
-        try:
+        with writing(path):
             self._stream: IO[bytes] = path.open("ab+")
             self._stream.truncate(_whole_bytes(self._stream))
-        except OSError as error:
-            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
     def append(self, row: Row) -> None:
         """Appends a row, which is on disk when this returns.
@@ -187,12 +176,10 @@ class RowFile:
         Raises:
             FileError: if it cannot be written.
         """
-        try:
+        with writing(self._path):
             self._stream.write(row.model_dump_json(exclude_defaults=False).encode() + b"\n")
             self._stream.flush()
             os.fsync(self._stream.fileno())
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
 
     def __enter__(self) -> RowFile:
         """Returns the object itself."""

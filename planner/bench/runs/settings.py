@@ -277,11 +277,7 @@ class RunSettings(FileModel):
     def axes(self, agents: int) -> Axes:
         """The axes of the experiment if `agents` act."""
         axes = Axes(
-            self.control,
-            self._observability,
-            self.skills.kind,
-            self._privilege,
-            self.memory_source,
+            self.control, self._observability, self.skills.kind, self._privilege, self.memory_source
         )
         if self.part.needs.goal and not self.part.needs.model:
             axes = replace(
@@ -376,9 +372,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, title: str, model_files: 
         help=f"one of {', '.join(names)} (default: {usual.planner})",
     )
     add_backend_flags(
-        group,
-        BACKENDS.names(),
-        "a simulator; default: what the house needs, else embedded",
+        group, BACKENDS.names(), "a simulator; default: what the house needs, else embedded"
     )
     add_sensors_flag(group)
     add_model_flags(group, f"language model, for planners with one: {model_forms()}{model_files}")

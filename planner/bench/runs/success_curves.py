@@ -18,7 +18,8 @@ from planner.evaluation import statistics
 from planner.evaluation.statistics import Comparison, Estimate, by_task, compare
 from planner.training.improvement.journal import Curve, CurvePoint, read_curve
 from planner.training.improvement.sampler import DDAFT
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import PlannerError
+from planner.world.files import writing
 
 _SIZE, _MARGIN_PX = (900, 420), 56
 _INK, _PAPER, _GRID = (30, 30, 30), (255, 255, 255), (222, 222, 222)
@@ -243,10 +244,8 @@ def run(args: argparse.Namespace) -> int:
     """Draws them, and prints the last point of each, and what was gained."""
     curves = [read_curve(folder) for folder in args.runs]
     gained = gains([run for folder in args.runs if (run := read_improved(folder)) is not None])
-    try:
+    with writing(args.out):
         draw_success_curves(curves).save(args.out, format="PNG")
-    except OSError as error:
-        raise FileError(args.out, "", f"cannot be written: {error.strerror}") from None
     for name, points in success_curves(curves).items():
         last = points[-1]
         found = last.success

@@ -16,6 +16,7 @@ from planner.language.goal_form import Goal
 from planner.world.catalogue import default_catalogue
 from planner.world.episode import AgentPlacement, Episode
 from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
 from planner.world.state import WorldState
@@ -71,15 +72,13 @@ def write_picture(picture: Picture, path: Path) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    try:
+    with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix.lower() == ".svg":
             path.write_text(svg_text(picture), encoding="utf-8")
         else:
             # So few colours that a palette, with which files are a third as large, has them all.
             image_of(picture, _SCALE).quantize(128).save(path, format="PNG", optimize=True)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
 
 
 Understand = Callable[[str], Goal]

@@ -259,11 +259,7 @@ class Furnishing:
             return []
         ground = Part(WIDTH, HEIGHT, tuple(icon("floor", INK)))
         return [
-            below(
-                [beside(slots, 4), ground, _labels("any room's floor", INK)],
-                2,
-                centred=True,
-            )
+            below([beside(slots, 4), ground, _labels("any room's floor", INK)], 2, centred=True)
         ]
 
     def _takes_part(self, piece: EntityState) -> bool:

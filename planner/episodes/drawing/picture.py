@@ -122,11 +122,7 @@ def _arrow(
         curve = [p for p in curve if math.dist(p, tip) > _HEAD * 0.7]
         shapes.append(Path((tip, *wings), fill=colour))
     points = tuple(curve)
-    return [
-        Path(points, PAPER, _WIDTH + 2.5),
-        Path(points, colour, _WIDTH, dashed=dotted),
-        *shapes,
-    ]
+    return [Path(points, PAPER, _WIDTH + 2.5), Path(points, colour, _WIDTH, dashed=dotted), *shapes]
 
 
 def _curve(start: Point, end: Point) -> list[Point]:
@@ -289,11 +285,7 @@ def _rooms(
 
 
 def _absent(
-    inventory: Inventory,
-    evaluation: Evaluation,
-    frame: Frame,
-    shown: Sequence[str],
-    width: float,
+    inventory: Inventory, evaluation: Evaluation, frame: Frame, shown: Sequence[str], width: float
 ) -> Part:
     """The other rooms, with what in them is of a class that the frame is about."""
     classes = {

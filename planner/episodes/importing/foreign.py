@@ -77,12 +77,7 @@ def parse_foreign(text: str, source: Path | str, field: str = "") -> object:
         FileError: with file, field and reason.
     """
     return files.parse_json(
-        text,
-        source,
-        field,
-        max_chars=MAX_BYTES,
-        max_values=MAX_BYTES,
-        is_finite=True,
+        text, source, field, max_chars=MAX_BYTES, max_values=MAX_BYTES, is_finite=True
     )
 
 

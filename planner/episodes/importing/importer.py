@@ -12,7 +12,7 @@ from planner.episodes.episode_file import REPORT_NAME, write_episode, write_text
 from planner.parts.catalog import Catalog
 from planner.parts.option import Option
 from planner.world.episode import AgentPlacement, Episode, Split
-from planner.world.errors import FileError
+from planner.world.files import writing
 from planner.world.house import House, write_house
 from planner.world.vocabulary import AgentKind
 
@@ -112,12 +112,10 @@ class Imported:
             FileError: if something cannot be written.
         """
         houses = folder / "houses"
-        try:
+        with writing(folder):
             (houses if self.houses else folder).mkdir(parents=True, exist_ok=True)
             for house in self.houses.values():
                 write_house(house, houses / f"{house.name}.json")
-        except OSError as error:
-            raise FileError(folder, "", f"cannot be written: {error}") from None
         for episode in self.episodes:
             write_episode(episode, folder)
         write_text(folder / REPORT_NAME, json.dumps(self.report, indent=1) + "\n")

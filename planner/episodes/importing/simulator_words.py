@@ -39,74 +39,30 @@ class SimulatorWord:
 
 
 _SAME = {
-    "bananas": "banana",
-    "barsoap": "soap",
-    "bathroomcabinet": "cabinet",
-    "bathroomcounter": "counter",
-    "bottlewater": "bottle",
-    "breadslice": "bread_slice",
-    "cereal": "cereal_box",
-    "clothespants": "jeans",
-    "clothesshirt": "t_shirt",
-    "coffeemaker": "coffee_machine",
-    "cookingpot": "pot",
-    "cutleryfork": "fork",
-    "cutleryknife": "knife",
-    "dishbowl": "bowl",
-    "dishwashingliquid": "dish_soap",
-    "fryingpan": "pan",
-    "juice": "juice_carton",
-    "milk": "milk_carton",
-    "mouse": "computer_mouse",
-    "mousemat": "mouse_pad",
-    "photoframe": "picture_frame",
-    "remotecontrol": "remote_control",
-    "slippers": "slipper",
-    "stall": "shower",
-    "tablelamp": "lamp",
-    "toiletpaper": "toilet_roll",
-    "towel": "bath_towel",
-    "wallpictureframe": "picture_frame",
-    "washingsponge": "sponge",
-    "waterglass": "glass",
-    "wine": "wine_bottle",
-}
+    "bananas": "banana", "barsoap": "soap", "bathroomcabinet": "cabinet",
+    "bathroomcounter": "counter", "bottlewater": "bottle", "breadslice": "bread_slice",
+    "cereal": "cereal_box", "clothespants": "jeans", "clothesshirt": "t_shirt",
+    "coffeemaker": "coffee_machine", "cookingpot": "pot", "cutleryfork": "fork",
+    "cutleryknife": "knife", "dishbowl": "bowl", "dishwashingliquid": "dish_soap",
+    "fryingpan": "pan", "juice": "juice_carton", "milk": "milk_carton", "mouse": "computer_mouse",
+    "mousemat": "mouse_pad", "photoframe": "picture_frame", "remotecontrol": "remote_control",
+    "slippers": "slipper", "stall": "shower", "tablelamp": "lamp", "toiletpaper": "toilet_roll",
+    "towel": "bath_towel", "wallpictureframe": "picture_frame", "washingsponge": "sponge",
+    "waterglass": "glass", "wine": "wine_bottle",
+}  # fmt: skip
 _NEAREST = {
-    "alcohol": "wine_bottle",
-    "amplifier": "speaker",
-    "box": "storage_box",
-    "candybar": "chocolate_bar",
-    "ceilinglamp": "floor_lamp",
-    "chocolatesyrup": "bottle",
-    "closet": "wardrobe",
-    "closetdrawer": "chest_of_drawers",
-    "clothespile": "sweater",
-    "coffeepot": "jug",
-    "computer": "laptop",
-    "condimentbottle": "bottle",
-    "condimentshaker": "salt_shaker",
-    "cpuscreen": "tv",
-    "crayons": "pencil_case",
-    "creamybuns": "bread",
-    "deodorant": "spray_bottle",
-    "faucet": "sink",
-    "hairproduct": "shampoo_bottle",
-    "kitchencounterdrawer": "counter",
-    "milkshake": "glass",
-    "mincedmeat": "can",
-    "notes": "notebook",
-    "oventray": "tray",
-    "poundcake": "cake",
-    "powersocket": "power_strip",
-    "pudding": "yogurt",
-    "salad": "bowl",
-    "stovefan": "oven",
-    "sundae": "yogurt",
-    "towelrack": "shelves",
-    "toy": "stuffed_toy",
-    "walllamp": "floor_lamp",
+    "alcohol": "wine_bottle", "amplifier": "speaker", "box": "storage_box",
+    "candybar": "chocolate_bar", "ceilinglamp": "floor_lamp", "chocolatesyrup": "bottle",
+    "closet": "wardrobe", "closetdrawer": "chest_of_drawers", "clothespile": "sweater",
+    "coffeepot": "jug", "computer": "laptop", "condimentbottle": "bottle",
+    "condimentshaker": "salt_shaker", "cpuscreen": "tv", "crayons": "pencil_case",
+    "creamybuns": "bread", "deodorant": "spray_bottle", "faucet": "sink",
+    "hairproduct": "shampoo_bottle", "kitchencounterdrawer": "counter", "milkshake": "glass",
+    "mincedmeat": "can", "notes": "notebook", "oventray": "tray", "poundcake": "cake",
+    "powersocket": "power_strip", "pudding": "yogurt", "salad": "bowl", "stovefan": "oven",
+    "sundae": "yogurt", "towelrack": "shelves", "toy": "stuffed_toy", "walllamp": "floor_lamp",
     "wallshelf": "shelves",
-}
+}  # fmt: skip
 _BIND = re.compile(r"[\s_-]+")
 
 
@@ -144,18 +100,11 @@ def room_hint(word: str) -> str | None:
 
 # Where neither the name nor an alias of ours says it; AI2-THOR's words in lower case.
 _THOR_OBJECTS: Mapping[str, str] = {
-    "butterknife": "knife",
-    "computer": "laptop",
-    "creditcard": "credit_card",
-    "dishsponge": "sponge",
-    "houseplant": "plant_container",
-    "keychain": "keychain",
-    "peppershaker": "pepper_mill",
-    "remotecontrol": "remote_control",
-    "saltshaker": "salt_shaker",
-    "soapbottle": "soap_dispenser",
-    "tissuebox": "tissue_box",
-}
+    "butterknife": "knife", "computer": "laptop", "creditcard": "credit_card",
+    "dishsponge": "sponge", "houseplant": "plant_container", "keychain": "keychain",
+    "peppershaker": "pepper_mill", "remotecontrol": "remote_control", "saltshaker": "salt_shaker",
+    "soapbottle": "soap_dispenser", "tissuebox": "tissue_box",
+}  # fmt: skip
 _THOR_FURNITURE: Mapping[str, str] = {
     "armchair": "armchair",
     "countertop": "counter",
@@ -303,12 +252,7 @@ def _generate(name: str, seed: int, needs: HouseNeeds, catalogue: Catalogue) -> 
     for attempt in range(_SEEDS_TRIED):
         try:
             house = generate_house(
-                name,
-                seed + attempt,
-                rooms=needs.counts,
-                required=required,
-                objects=0,
-                wide=_SMALL,
+                name, seed + attempt, rooms=needs.counts, required=required, objects=0, wide=_SMALL
             )
         except PlannerError as error:
             problem = error

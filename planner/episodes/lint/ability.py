@@ -152,10 +152,7 @@ class _Places:
     """Where each entity may be while all of some propositions hold."""
 
     def __init__(
-        self,
-        propositions: Sequence[Proposition],
-        house: House,
-        entities: Mapping[str, EntityState],
+        self, propositions: Sequence[Proposition], house: House, entities: Mapping[str, EntityState]
     ) -> None:
         self._house, self._entities = house, entities
         self._placing: dict[str, list[Proposition]] = {}

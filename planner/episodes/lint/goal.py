@@ -67,17 +67,10 @@ class Rule(StrEnum):
     UNSOLVED = "unsolved"
 
 
-WARNINGS = frozenset(
-    {
-        Rule.NEEDS_SCENE,
-        Rule.NO_INSTRUCTION,
-        Rule.NO_EVALUATION,
-        Rule.TRUE_AT_START,
-        Rule.UNGATED,
-        Rule.LOST_HEAD,
-        Rule.REFERENCE_PLAN,
-    }
-)
+WARNINGS = frozenset({
+    Rule.NEEDS_SCENE, Rule.NO_INSTRUCTION, Rule.NO_EVALUATION, Rule.TRUE_AT_START, Rule.UNGATED,
+    Rule.LOST_HEAD, Rule.REFERENCE_PLAN,
+})  # fmt: skip
 
 SENTENCES: dict[Rule, str] = {
     Rule.UNREADABLE: "The file cannot be read, or is not JSON.",

@@ -374,11 +374,7 @@ def _placed_before(target: Target, found: Sequence[Target]) -> bool:
 
 
 def _dependency(index: int, heads: Sequence[int], relation: str) -> JsonValue:
-    return {
-        "proposition_indices": [index],
-        "depends_on": list(heads),
-        "relation_type": relation,
-    }
+    return {"proposition_indices": [index], "depends_on": list(heads), "relation_type": relation}
 
 
 def order(found: Sequence[Target]) -> list[JsonValue]:

@@ -36,16 +36,10 @@ COMPLETE_AT_START = "vacuous: complete at the start"
 NOT_SUCCESSFUL = "not successful"
 
 # Perception tools, and calls that end or pass time: they neither act nor fail.
-_IDLE = frozenset(
-    {
-        SkillName.WAIT,
-        SkillName.DONE,
-        SkillName.FIND_OBJECT,
-        SkillName.FIND_RECEPTACLE,
-        SkillName.FIND_ROOM,
-        SkillName.FIND_AGENT_ACTION,
-    }
-)
+_IDLE = frozenset({
+    SkillName.WAIT, SkillName.DONE, SkillName.FIND_OBJECT, SkillName.FIND_RECEPTACLE,
+    SkillName.FIND_ROOM, SkillName.FIND_AGENT_ACTION,
+})  # fmt: skip
 PLACEMENTS = frozenset({SkillName.PLACE, SkillName.REARRANGE})
 STATE_CHANGES = frozenset(skill.name for skill in default_state_skills().values())
 # PARTNR-D59: calls that can raise percent complete.

@@ -166,6 +166,8 @@ FORWARD_M = 0.25
 # How far a body that stands too close to something may go to where it may be.
 LEAVE_M = 0.4
 # A sequence that comes no nearer than this does not help.
+# Ways straight on: their headings, and between the places where they are checked.
+_HEADINGS, _EVERY_M = 32, 0.05
 _LEAST_M = 1e-6
 
 
@@ -237,22 +239,13 @@ def all_sequences(length: int) -> list[tuple[Action, ...]]:
     return list(product(moves, repeat=length))
 
 
-def straight_ways(
-    start: Stance, lengths_m: Sequence[float], headings: int = 32, every_m: float = 0.05
-) -> Iterator[Way]:
-    """Turning and going straight, for a body that can turn to any heading.
-
-    Args:
-        start: where it is.
-        lengths_m: of the ways, the shortest first.
-        headings: how many, evenly all around.
-        every_m: between the places that a way is checked at.
-    """
-    for number in range(headings):
-        heading_rad = wrap_angle_rad(number * math.tau / headings)
+def straight_ways(start: Stance, lengths_m: Sequence[float]) -> Iterator[Way]:
+    """Turning and going straight, the shortest first, for a body that can turn to any heading."""
+    for number in range(_HEADINGS):
+        heading_rad = wrap_angle_rad(number * math.tau / _HEADINGS)
         cos, sin = math.cos(heading_rad), math.sin(heading_rad)
         for length_m in lengths_m:
-            steps = max(1, math.ceil(length_m / every_m))
+            steps = max(1, math.ceil(length_m / _EVERY_M))
             yield tuple(
                 Stance(start.x_m + d * cos, start.y_m + d * sin, heading_rad, start.pitch_rad)
                 for d in (length_m * step / steps for step in range(1, steps + 1))

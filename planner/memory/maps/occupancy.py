@@ -294,9 +294,8 @@ STANDS_M = 0.2
 class FloorSurvey:
     """An occupancy map that begins where the first observation is made."""
 
-    def __init__(self, options: OccupancyOptions | None = None) -> None:
+    def __init__(self) -> None:
         """Begins without any floor."""
-        self._options = options
         self._map: OccupancyMap | None = None
 
     def add(self, observation: Observation) -> None:
@@ -310,7 +309,7 @@ class FloorSurvey:
             return
         base_m = observation.base.position_m
         if self._map is None:
-            self._map = OccupancyMap(base_m, self._options)
+            self._map = OccupancyMap(base_m)
         self._map.stand(base_m, STANDS_M)
         carried_at_m = base_m if observation.holding else None
         self._map.update(frame, observation.stamp_s, carried_at_m)

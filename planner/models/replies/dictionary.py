@@ -209,10 +209,7 @@ def _closing(text: str, begin: int) -> int:
 
 
 def _take(
-    keys: Sequence[Key],
-    found: Mapping[str, object],
-    values: dict[str, Value],
-    dropped: list[str],
+    keys: Sequence[Key], found: Mapping[str, object], values: dict[str, Value], dropped: list[str]
 ) -> None:
     by_name = {_folded(name): name for name in reversed(list(found))}
     used: set[str] = set()

@@ -498,12 +498,7 @@ def check_reference(call: SkillCall, belief: Belief) -> None:
 
 # A character may take four tokens in a tokenizer that falls back to bytes, in the worst case each
 # one of a thought; a typical thought has a tenth of that.
-_MAX_TOKENS = {
-    TurnForm.CALL: 128,
-    TurnForm.BARE: 128,
-    TurnForm.THOUGHT: 640,
-    TurnForm.TEAM: 768,
-}
+_MAX_TOKENS = {TurnForm.CALL: 128, TurnForm.BARE: 128, TurnForm.THOUGHT: 640, TurnForm.TEAM: 768}
 
 
 def allow(_call: SkillCall) -> None:

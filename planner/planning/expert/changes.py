@@ -130,11 +130,7 @@ class Changes:
         has_source = hand is None or any(
             hand.has_states(node.states) for node in self._things_of_kind(hand)
         )
-        return (
-            not self._able(skill.name),
-            copied and not has_source,
-            not self._has_places(skill),
-        )
+        return (not self._able(skill.name), copied and not has_source, not self._has_places(skill))
 
     def _has_places(self, skill: StateSkill) -> bool:
         """Whether the furniture that the skill needs nearby, and what it needs below, exists."""
@@ -170,12 +166,7 @@ class Changes:
     # ---- what the hand needs ------------------------------------------------------------
 
     def _with_hand(
-        self,
-        skill: StateSkill,
-        need: Condition,
-        thing: str,
-        subgoal: int,
-        within: tuple[str, ...],
+        self, skill: StateSkill, need: Condition, thing: str, subgoal: int, within: tuple[str, ...]
     ) -> None:
         """Uses a tool or a source; prepares one if there is none in the right state."""
         affordances = {default_states().affordance_of[state] for state in need.states}

@@ -19,86 +19,23 @@ from planner.world.catalogue import default_catalogue
 from planner.world.house import House
 
 _CLAUSE_ENDS = frozenset(".?!;:")
-_DETERMINERS = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "my",
-        "your",
-        "our",
-        "his",
-        "her",
-        "their",
-        "its",
-        "this",
-        "that",
-        "these",
-        "those",
-        "one",
-        "of",
-        "any",
-        "each",
-        "both",
-        "all",
-        "same",
-        "other",
-        "another",
-    ]
-)
+_DETERMINERS = frozenset([
+    "the", "a", "an", "my", "your", "our", "his", "her", "their", "its", "this", "that", "these",
+    "those", "one", "of", "any", "each", "both", "all", "same", "other", "another",
+])  # fmt: skip
 _LEAVING = frozenset({"from", "off", "leave", "leaves"})
 _RESTING = frozenset({"in", "on", "inside", "at", "around", "over", "under", "within"})
 _GOING = frozenset({"to", "into", "onto"})
 # "Were left in the kitchen" gives a location, "should be in the kitchen" a destination.
-_LYING = frozenset(
-    [
-        "is",
-        "are",
-        "was",
-        "were",
-        "left",
-        "lying",
-        "lies",
-        "lie",
-        "forgotten",
-        "hidden",
-        "scattered",
-        "found",
-        "somewhere",
-        "still",
-        "stands",
-        "standing",
-        "sits",
-    ]
-)
-_DESIRED = frozenset(
-    [
-        "be",
-        "should",
-        "shall",
-        "must",
-        "belong",
-        "belongs",
-        "go",
-        "goes",
-        "has",
-        "have",
-        "had",
-        "put",
-        "placed",
-        "ready",
-        "want",
-        "wants",
-        "may",
-        "can",
-        "need",
-        "needs",
-        "needed",
-        "wanted",
-        "to",
-        "kept",
-    ]
-)
+_LYING = frozenset([
+    "is", "are", "was", "were", "left", "lying", "lies", "lie", "forgotten", "hidden",
+    "scattered", "found", "somewhere", "still", "stands", "standing", "sits",
+])  # fmt: skip
+_DESIRED = frozenset([
+    "be", "should", "shall", "must", "belong", "belongs", "go", "goes", "has", "have", "had",
+    "put", "placed", "ready", "want", "wants", "may", "can", "need", "needs", "needed", "wanted",
+    "to", "kept",
+])  # fmt: skip
 # "Once both are on the bench", "make sure that it is on the table": not the case yet.
 _NOT_YET = frozenset({"once", "when", "before", "until", "if", "sure"})
 # The "off" of "turn off the lamp" does not mean that something leaves a place.

@@ -33,28 +33,15 @@ BLOCKED_PER_TIMEOUT = 3
 MAX_FAILURES = 80
 
 # Codes for which repeating the same call is pointless.
-HOPELESS = frozenset(
-    {
-        SkillCode.UNPARSABLE,
-        SkillCode.UNKNOWN_SKILL,
-        SkillCode.WRONG_ARGUMENTS,
-        SkillCode.WRONG_ROLE,
-        SkillCode.NOT_ABLE,
-        SkillCode.NOT_ARTICULATED,
-        SkillCode.NO_AFFORDANCE,
-    }
-)
+HOPELESS = frozenset({
+    SkillCode.UNPARSABLE, SkillCode.UNKNOWN_SKILL, SkillCode.WRONG_ARGUMENTS,
+    SkillCode.WRONG_ROLE, SkillCode.NOT_ABLE, SkillCode.NOT_ARTICULATED, SkillCode.NO_AFFORDANCE,
+})  # fmt: skip
 # Codes that may change once this agent, or another one, stands elsewhere.
-OBSTRUCTED = frozenset(
-    {
-        SkillCode.TOO_FAR,
-        SkillCode.NOT_VISIBLE,
-        SkillCode.UNREACHABLE,
-        SkillCode.BLOCKED,
-        SkillCode.TIMED_OUT,
-        SkillCode.NO_PLACEMENT,
-    }
-)
+OBSTRUCTED = frozenset({
+    SkillCode.TOO_FAR, SkillCode.NOT_VISIBLE, SkillCode.UNREACHABLE, SkillCode.BLOCKED,
+    SkillCode.TIMED_OUT, SkillCode.NO_PLACEMENT,
+})  # fmt: skip
 # From another side a surface may have room after all, and a neighbour may have been moved.
 _NO_ROOM = frozenset({SkillCode.NO_PLACEMENT, SkillCode.REFERENCE_ELSEWHERE})
 # Faults of the world; they say nothing about the call's target.

@@ -24,19 +24,10 @@ from planner.world.weights_file import header_names, read_weights, require_shape
 # The features by which the network ranks calls: of the target, of placing, of search, of all.
 
 VERBS = (
-    SkillName.CLOSE,
-    SkillName.EXPLORE_FURNITURE,
-    SkillName.NAVIGATE,
-    SkillName.OPEN,
-    SkillName.PICK,
-    SkillName.PLACE,
-    SkillName.CLEAN,
-    SkillName.FILL,
-    SkillName.POWER_ON,
-    SkillName.POWER_OFF,
-    SkillName.WAIT,
-    SkillName.DONE,
-)
+    SkillName.CLOSE, SkillName.EXPLORE_FURNITURE, SkillName.NAVIGATE, SkillName.OPEN,
+    SkillName.PICK, SkillName.PLACE, SkillName.CLEAN, SkillName.FILL, SkillName.POWER_ON,
+    SkillName.POWER_OFF, SkillName.WAIT, SkillName.DONE,
+)  # fmt: skip
 TARGET = (
     "is thing", "is furniture", "move", "wanted", "act", "need", "blocked", "first state",
     "state of verb", "state", "held", "held by other", "target of other", "near", "distance",

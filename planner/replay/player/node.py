@@ -70,11 +70,7 @@ from planner.world.process_resources import keep_freed_memory
 # stream and for pictures, enough to notice missing acknowledgements before messages are dropped.
 _DEPTH, _DEPTH_OF_LARGE, _DEPTH_OF_LATCHED = 1000, 50, 10
 _DEPTHS_BY_NAME = {TF_STATIC: 100, "/world/state": 1000}
-_LARGE = {
-    "sensor_msgs/msg/Image",
-    "sensor_msgs/msg/CompressedImage",
-    "sensor_msgs/msg/PointCloud2",
-}
+_LARGE = {"sensor_msgs/msg/Image", "sensor_msgs/msg/CompressedImage", "sensor_msgs/msg/PointCloud2"}
 # Waits for readers that have not acknowledged what is in the history: a late message is better than
 # a lost one, but one reader must not hold up all the others.
 ACKNOWLEDGE_S, ACKNOWLEDGE_UNPACED_S = 0.02, 1.0

@@ -161,7 +161,6 @@ class Controls(Protocol):
 
     def wait(self, seconds: float) -> tuple[Control, ...]:
         """Waits; returns early with any controls."""
-        ...
 
 
 class NoControls:
@@ -248,16 +247,13 @@ class Cues(Protocol):
 
     def head(self, timeout_s: float) -> Cue | None:
         """The next one, which stays the next until `take`; None if none came in time."""
-        ...
 
     def take(self) -> None:
         """Advances to the next cue."""
-        ...
 
     @property
     def ended(self) -> bool:
         """Whether the last one was taken."""
-        ...
 
 
 class CueSink(Protocol):
@@ -265,15 +261,12 @@ class CueSink(Protocol):
 
     def send(self, cue: Cue) -> None:
         """Publishes a message."""
-        ...
 
     def tick(self, stamp_ns: int) -> None:
         """Publishes a generated clock."""
-        ...
 
     def repeat_clock(self) -> None:
         """Publishes the last clock again."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

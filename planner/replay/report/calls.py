@@ -17,7 +17,7 @@ from planner.replay.report.document import (
     Proposition,
     Work,
 )
-from planner.replay.report.messages import Answer, Event, SkillEnd
+from planner.replay.report.messages import Event, SkillEnd
 from planner.replay.report.tracks import WorldClock
 from planner.world.skill import CallError, SkillCode, SkillName
 
@@ -26,7 +26,7 @@ DECISIONS = "/planner/trace"
 
 
 def calls_of(
-    events: Sequence[Event[SkillEnd]], decisions: Sequence[Event[Answer]], clock: WorldClock
+    events: Sequence[Event[SkillEnd]], decisions: Sequence[Event[ModelCall]], clock: WorldClock
 ) -> list[Call]:
     """The calls that ended, in the order of their ends.
 
@@ -67,7 +67,7 @@ def calls_of(
 
 
 def decisions_of(
-    events: Sequence[Event[Answer]], calls: Sequence[Call], clock: WorldClock
+    events: Sequence[Event[ModelCall]], calls: Sequence[Call], clock: WorldClock
 ) -> list[Decision]:
     """The planner's decisions in the order of time; replies of one cycle are one decision."""
     found: list[Decision] = []
@@ -110,26 +110,10 @@ def _joined(first: Decision, then: Decision) -> Decision:
     return replace(first, error=error)
 
 
-def model_calls_of(events: Sequence[Event[Answer]], clock: WorldClock) -> list[ModelCall]:
+def model_calls_of(events: Sequence[Event[ModelCall]], clock: WorldClock) -> list[ModelCall]:
     """The planner's replies from a language model, in full."""
     return [
-        ModelCall(
-            t_s=clock.at(event.stamp_s, event.received_ns),
-            planner=event.content.planner,
-            model=event.content.model,
-            agents=event.content.agents,
-            cycle=event.content.cycle,
-            prompt=event.content.prompt,
-            reply=event.content.reply,
-            calls=event.content.calls,
-            error=event.content.error,
-            prompt_tokens=event.content.prompt_tokens,
-            cached_tokens=event.content.cached_tokens,
-            reply_tokens=event.content.reply_tokens,
-            first_token_s=event.content.first_token_s,
-            latency_s=event.content.latency_s,
-            role=event.content.role,
-        )
+        replace(event.content, t_s=clock.at(event.stamp_s, event.received_ns))
         for event in events
         if event.content.model or event.content.prompt
     ]

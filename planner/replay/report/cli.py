@@ -22,6 +22,7 @@ from planner.replay.report.page import page_html, report_json
 from planner.replay.report.tables import has_parquet, tables_of, write_csv, write_parquet
 from planner.replay.storage import printable
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import replacing, writing
 from planner.world.process_resources import keep_freed_memory
 
 # What a run's model calls cost, by the prices that the user gives.
@@ -172,29 +173,18 @@ def _write(report: Report, found: Sequence[Collected], output: Path) -> None:
     tables = tables_of(report)
     folder = output / TABLES
     page = page_html(report, [one.jpegs for one in found])
-    try:
+    with writing(output):
         folder.mkdir(parents=True, exist_ok=True)
         # Including tables of an earlier report, which may have had others.
         for name in tables:
             for ending in ("csv", "parquet"):
                 (folder / f"{name}.{ending}").unlink(missing_ok=True)
-        _replace(output / DOCUMENT, report_json(report))
-        _replace(output / PAGE, page)
-    except OSError as error:
-        raise FileError(output, "", f"cannot be written: {error}") from None
+    for path, text in ((output / DOCUMENT, report_json(report)), (output / PAGE, page)):
+        with replacing(path) as aside:
+            aside.write_text(text, encoding="utf-8", newline="\n")
     write_csv(tables, folder)
     if has_parquet():
         write_parquet(tables, folder)
-
-
-def _replace(path: Path, text: str) -> None:
-    """Writes a file atomically."""
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _line(report: BagReport) -> str:

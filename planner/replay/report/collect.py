@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -23,7 +23,6 @@ from planner.replay.report.calls import work_of
 from planner.replay.report.document import Instruction, Level, Notice, Subtasks, Verdicts
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.messages import (
-    Answer,
     InstructionState,
     Judgement,
     MemoryEdits,
@@ -290,33 +289,20 @@ def _all(takers: Sequence[TakeBytes]) -> TakeBytes:
 # What a bag is about: the task, house and software, and what the reader must know first.
 
 
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the bag's topics say about it; "" and None = nothing."""
-
-    instruction: str
-    house: str
-    episode_id: str
-    planner: str
-    model: str
-    backend: str
-    body: str
-    version: str
-    seed: int | None
-    agents: tuple[str, ...]
-
-
-def facts_of(scanned: Scanned, world: TrueWorld | None, settings: Mapping[str, str]) -> Facts:
-    """Collects the facts; the last message of each topic counts."""
+def _about(
+    bag: Bag, scanned: Scanned, sources: Sources, clock: WorldClock, clock_name: str
+) -> d.About:
+    """What the bag's topics say about it; the last message of each topic counts."""
+    world, settings = sources.world, settings_of(bag)
     infos = [e.content for e in scanned.of(WORLD_INFO, WorldFacts)]
     states = [e.content for e in scanned.of(INSTRUCTIONS, InstructionState)]
-    answers = [e.content for e in scanned.of(calls.DECISIONS, Answer)]
+    answers = [e.content for e in scanned.of(calls.DECISIONS, d.ModelCall)]
     judged = [e.content for e in scanned.of(verdicts.PROGRESS, Judgement)]
     judged += [e.content for e in scanned.of(verdicts.RESULT, Judgement)]
     info = infos[-1] if infos else None
     state = states[-1] if states else None
     answer = answers[-1] if answers else None
-    return Facts(
+    return d.About(
         instruction=state.instruction if state else "",
         house=_first(
             info.house if info else "", state.house if state else "", world.house if world else ""
@@ -334,6 +320,12 @@ def facts_of(scanned: Scanned, world: TrueWorld | None, settings: Mapping[str, s
         version=_first(info.version if info else "", settings.get("version", "")),
         seed=info.seed if info else None,
         agents=info.agents if info else (),
+        duration_s=clock.at_receipt(bag.end_ns),
+        recorded_s=round((bag.end_ns - bag.start_ns) * 1e-9, 3),
+        messages=sum(map(len, scanned.received_ns.values())),
+        clock=clock_name,
+        cut_short=bag.cut_short,
+        settings=settings,
     )
 
 
@@ -370,11 +362,7 @@ def subtasks_of(scanned: Scanned, clock: WorldClock) -> tuple[Subtasks, ...]:
 
 
 def notices_of(
-    bag: Bag,
-    judged: Verdicts,
-    scanned: Scanned,
-    missed: Mapping[str, Sequence[Gap]],
-    task: Task,
+    bag: Bag, judged: Verdicts, scanned: Scanned, missed: Mapping[str, Sequence[Gap]], task: Task
 ) -> tuple[Notice, ...]:
     """What the reader must know first, the most serious first."""
     notices = []
@@ -472,37 +460,21 @@ def _assembled(
     picture_bytes: int,
 ) -> Collected:
     clock, clock_name = sources.clock(bag.start_ns, found)
-    world, missed, settings = sources.world, missed_messages(bag, found), settings_of(bag)
+    world, missed = sources.world, missed_messages(bag, found)
     results = found.of(verdicts.RESULT, Judgement)
     progress = found.of(verdicts.PROGRESS, Judgement)
     steps = verdicts.step_times(world.steps if world else (), [*progress, *results], clock)
     judged = verdicts.verdicts_of(rejudged, results, steps, clock)
-    decided = found.of(skill_calls.DECISIONS, Answer)
+    decided = found.of(skill_calls.DECISIONS, d.ModelCall)
     calls = skill_calls.calls_of(found.of(skill_calls.RESULTS, SkillEnd), decided, clock)
-    facts = facts_of(found, world, settings)
-    task = find_task(bag, facts.episode_id, facts.house)
+    about = _about(bag, found, sources, clock, clock_name)
+    task = find_task(bag, about.episode_id, about.house)
     paths = _paths(sources, clock)
-    agents = tuple(sorted({*agents_of(bag.topics), *facts.agents, *(c.agent for c in calls)}))
+    agents = tuple(sorted({*agents_of(bag.topics), *about.agents, *(c.agent for c in calls)}))
     best = judged.bag or judged.live
     shots = pictures_of(sources.cameras, clock, picture_bytes)
-    about = d.About(
-        instruction=facts.instruction or (task.episode.instruction if task.episode else ""),
-        house=facts.house,
-        episode_id=facts.episode_id,
-        planner=facts.planner,
-        model=facts.model,
-        backend=facts.backend,
-        body=facts.body,
-        version=facts.version,
-        seed=facts.seed,
-        agents=agents,
-        duration_s=clock.at_receipt(bag.end_ns),
-        recorded_s=round((bag.end_ns - bag.start_ns) * 1e-9, 3),
-        messages=sum(map(len, found.received_ns.values())),
-        clock=clock_name,
-        cut_short=bag.cut_short,
-        settings=settings,
-    )
+    said = about.instruction or (task.episode.instruction if task.episode else "")
+    about = replace(about, instruction=said, agents=agents)
     report = d.BagReport(
         name=name,
         notices=notices_of(bag, judged, found, missed, task),

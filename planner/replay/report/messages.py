@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar
 from planner.evaluation.perceived import verdict_steps
 from planner.memory.wording import read_description
 from planner.replay.live import criteria_of
-from planner.replay.report.document import Level
+from planner.replay.report.document import Level, ModelCall
 from planner.world.errors import FileError
 from planner.world.files import parse_json
 from planner.world.memory_wire import duration_of, stamp_seconds
@@ -46,26 +46,6 @@ class SkillEnd:
     code: int
     text: str
     took_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A planner's reply; latencies None = not measured. Older bags have no role."""
-
-    planner: str
-    model: str
-    agents: tuple[str, ...]
-    calls: tuple[str, ...]
-    cycle: int
-    prompt: str
-    reply: str
-    error: str
-    prompt_tokens: int
-    cached_tokens: int
-    reply_tokens: int
-    first_token_s: float | None
-    latency_s: float | None
-    role: str = "planner"
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,9 +166,10 @@ def skill_end(content: Any) -> SkillEnd:
     )
 
 
-def answer(content: Any) -> Answer:
-    """From planner_msgs/PlannerTrace."""
-    return Answer(
+def answer(content: Any) -> ModelCall:
+    """From planner_msgs/PlannerTrace, also of a decision without a model; its time comes later."""
+    return ModelCall(
+        t_s=math.nan,
         planner=str(content.planner),
         model=str(content.model),
         agents=_texts(content.agents),

@@ -23,17 +23,9 @@ from planner.replay.report.document import ModelCall, Report
 
 # Ordered so that each module comes after its imports.
 SCRIPTS = (
-    "dom.js",
-    "timeline.js",
-    "chart.js",
-    "floor_plan.js",
-    "gantt.js",
-    "player.js",
-    "sections.js",
-    "model_calls.js",
-    "comparison.js",
-    "report.js",
-)
+    "dom.js", "timeline.js", "chart.js", "floor_plan.js", "gantt.js", "player.js", "sections.js",
+    "model_calls.js", "comparison.js", "report.js",
+)  # fmt: skip
 STYLE = "report.css"
 _IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)

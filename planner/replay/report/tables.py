@@ -16,7 +16,7 @@ from io import StringIO
 from pathlib import Path
 
 from planner.replay.report import document as d
-from planner.world.errors import FileError
+from planner.world.files import writing
 
 # Text from a bag as safe cells of a CSV file, for spreadsheets and terminals.
 
@@ -103,10 +103,8 @@ def write_csv(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
     for name, rows in tables.items():
         if rows:
             path = folder / f"{name}.csv"
-            try:
+            with writing(path):
                 path.write_text(csv_text(rows), encoding="utf-8", errors="replace", newline="")
-            except OSError as error:
-                raise FileError(path, "", f"cannot be written: {error}") from None
 
 
 def has_parquet() -> bool:
@@ -131,10 +129,8 @@ def write_parquet(tables: Mapping[str, Sequence[Row]], folder: Path) -> None:
             column: pa.array([_parquet_value(row.get(column)) for row in rows])
             for column in columns_of(rows)
         }
-        try:
+        with writing(path):
             parquet.write_table(pa.table(columns), path, compression="zstd")
-        except OSError as error:
-            raise FileError(path, "", f"cannot be written: {error}") from None
 
 
 def _csv_value(value: Value) -> Value:

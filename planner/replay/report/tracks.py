@@ -6,6 +6,7 @@ import math
 import struct
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.vocabulary import EntityKind, Relation, holding_hand_words
 
+T = TypeVar("T")
 # Stamps of several publishers are out of order by less than this.
 _RESTART_S = 1.0
 # A stamp this long before the beginning or after the end is of another clock.
@@ -283,8 +285,8 @@ def add_point(path: list[PathPoint], point: PathPoint) -> None:
     path.append(point)
 
 
-def thinned(path: Sequence[PathPoint], max_points: int) -> list[PathPoint]:
-    """At most this many points of a path, including the first and the last."""
+def thinned(path: Sequence[T], max_points: int) -> list[T]:
+    """At most this many points of a path or of time, including the first and the last."""
     if len(path) <= max_points:
         return list(path)
     step = (len(path) - 1) / (max_points - 1)

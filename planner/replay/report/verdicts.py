@@ -31,7 +31,7 @@ from planner.replay.report.messages import (
     MemoryState,
     Status,
 )
-from planner.replay.report.tracks import TrueWorld, WorldClock
+from planner.replay.report.tracks import TrueWorld, WorldClock, thinned
 from planner.replay.runs import Request
 from planner.world.errors import FileError
 
@@ -132,7 +132,7 @@ def _points(
     if known is not None:
         moments |= {ns for ns in known.changes_ns() if ns >= states[0].received_ns}
     at = 0
-    for moment in _thinned(sorted(moments)):
+    for moment in thinned(sorted(moments), _MAX_POINTS):
         while at + 1 < len(states) and states[at + 1].received_ns <= moment:
             at += 1
         yield _point(states[at], moment, known, clock)
@@ -163,13 +163,6 @@ def _point(
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 4)
-
-
-def _thinned(moments: Sequence[int]) -> list[int]:
-    if len(moments) <= _MAX_POINTS:
-        return list(moments)
-    step = (len(moments) - 1) / (_MAX_POINTS - 1)
-    return [moments[round(i * step)] for i in range(_MAX_POINTS)]
 
 
 def _believed(states: Sequence[_State]) -> Iterator[Believed]:
@@ -244,10 +237,7 @@ def rejudged(folder: Path) -> Rejudged:
 
 
 def verdicts_of(
-    rejudged: Rejudged,
-    results: Sequence[Event[Judgement]],
-    steps: StepTimes,
-    clock: WorldClock,
+    rejudged: Rejudged, results: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
 ) -> Verdicts:
     """Both verdicts, whether they agree, and whether the bag's is final."""
     ends = [event.content for event in results if event.content.status != _RUNNING]

@@ -200,14 +200,9 @@ def is_same(live: Sequence[Entity], replayed: Sequence[Entity]) -> bool:
 
 def _text_of(entity: Entity) -> tuple[object, ...]:
     return (
-        entity.entity_id,
-        entity.name,
-        entity.is_furniture,
-        entity.description,
-        entity.position_m,
-        entity.picked,
-        entity.room,
-    )
+        entity.entity_id, entity.name, entity.is_furniture, entity.description, entity.position_m,
+        entity.picked, entity.room,
+    )  # fmt: skip
 
 
 def _pairs(live: Sequence[Entity], replayed: Sequence[Entity]) -> list[tuple[Entity, Entity]]:

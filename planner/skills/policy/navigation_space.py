@@ -27,14 +27,8 @@ LAYERS = ("occupied", "free", "trail", "goal", "way")
 ACT_S = 0.3
 # Shares of the body's greatest velocities: forward and turning left.
 ACTIONS: tuple[tuple[float, float], ...] = (
-    (1.0, 0.0),
-    (1.0, 0.3),
-    (1.0, -0.3),
-    (1.0, 0.7),
-    (1.0, -0.7),
-    (0.0, 1.0),
-    (0.0, -1.0),
-)
+    (1.0, 0.0), (1.0, 0.3), (1.0, -0.3), (1.0, 0.7), (1.0, -0.7), (0.0, 1.0), (0.0, -1.0),
+)  # fmt: skip
 # Distance and bearing of the goal, whether the last act was hindered, and the last act.
 FEATURES = 5 + len(ACTIONS)
 # A point this near to the goal counts as reached.

@@ -9,10 +9,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from planner.world.errors import FileError, from_validation
-from planner.world.files import FileModel, read_versioned
+from planner.world.errors import FileError
+from planner.world.files import FileModel, read_line, read_versioned, writing
 
 # Success on held-out tasks by the number of roll-outs: the file `curve.json`.
 
@@ -102,20 +102,21 @@ class Journal:
         self._path = folder / JOURNAL
         self.steps: list[Step] = []
         kept = json.loads(json.dumps(identity, sort_keys=True))
-        try:
+        with writing(self._path):
             folder.mkdir(parents=True, exist_ok=True)
             before = self._path.read_bytes() if self._path.exists() else b""
             whole = before[: before.rfind(b"\n") + 1]
             if whole != before:
                 os.truncate(self._path, len(whole))
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
         lines = whole.decode("utf-8", "replace").splitlines()
         if not lines:
             self._append(json.dumps({"begun": kept}, sort_keys=True))
         else:
             self._check(lines[0], kept)
-            self.steps = [self._read(n, line) for n, line in enumerate(lines[1:], 2)]
+            self.steps = [
+                read_line(self._path, n, line, Step.model_validate_json)
+                for n, line in enumerate(lines[1:], 2)
+            ]
 
     def has(self, stage: Stage, iteration: int) -> bool:
         """Whether a stage is finished."""
@@ -153,20 +154,8 @@ class Journal:
                 "or give another folder",
             )
 
-    def _read(self, number: int, line: str) -> Step:
-        try:
-            return Step.model_validate_json(line)
-        except ValidationError as error:
-            plain = from_validation(self._path, error)
-            raise FileError(
-                self._path, f"line {number} {plain.field}".strip(), plain.reason
-            ) from None
-
     def _append(self, line: str) -> None:
-        try:
-            with self._path.open("ab") as stream:
-                stream.write(line.encode() + b"\n")
-                stream.flush()
-                os.fsync(stream.fileno())
-        except OSError as error:
-            raise FileError(self._path, "", f"cannot be written: {error.strerror}") from None
+        with writing(self._path), self._path.open("ab") as stream:
+            stream.write(line.encode() + b"\n")
+            stream.flush()
+            os.fsync(stream.fileno())

@@ -211,20 +211,15 @@ class SampledDraws:
         self._at_start = so_far.failure_rates()
         self._now = so_far.copy()
         self._tried = dict(tried)
-        self._total = total
+        self.total = total
         self._drawn: list[Draw] = []
         self._counted = 0
         self._ended: dict[Draw, Ended] = {}
 
-    @property
-    def total(self) -> int:
-        """Roll-outs of this iteration."""
-        return self._total
-
     def next(self) -> Draw | None:
         """Draws the next one, once the outcomes that it depends on are known."""
         place = len(self._drawn)
-        if place == self._total:
+        if place == self.total:
             return None
         while self._counted <= place - self._in_flight:
             ended = self._ended.get(self._drawn[self._counted])

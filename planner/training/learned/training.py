@@ -39,7 +39,7 @@ from planner.training.learned.tasks import ReaderTask, tasks_of
 from planner.training.traces.folder import read_traces
 from planner.training.traces.record import Trace
 from planner.world.errors import FileError, PlannerError
-from planner.world.files import read_bytes
+from planner.world.files import read_bytes, replacing
 
 # What the chooser learns from: the choices of each turn of a trace, and which was made.
 
@@ -343,14 +343,9 @@ def write_checkpoint(
     Raises:
         FileError: where it cannot be written.
     """
-    aside = path.with_name(path.name + ".part.npz")
     arrays: dict[str, Array] = {**weights, **moments}
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        np.savez(aside, made_by=np.array(key), at_step=np.array(step), **arrays)  # type: ignore[arg-type]
-        aside.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error}") from None
+    with replacing(path, make_folder=True) as aside, aside.open("wb") as file:
+        np.savez(file, made_by=np.array(key), at_step=np.array(step), **arrays)  # type: ignore[arg-type]
 
 
 def _digest(path: Path) -> str:

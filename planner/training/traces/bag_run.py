@@ -34,6 +34,7 @@ from planner.training.traces.rules import TraceRules, improved, with_searches
 from planner.world.agents import capabilities_of_agents
 from planner.world.belief import Belief
 from planner.world.errors import FileError, PlannerError
+from planner.world.files import reading
 from planner.world.house import House
 from planner.world.memory_wire import (
     change_record,
@@ -460,11 +461,9 @@ def make_bag_traces(output: Path, recipe: BagRecipe, tell: Callable[[str], None]
 def _digest(bag: Path) -> str:
     """Of a bag's files, by their content."""
     found = sha256()
-    try:
+    with reading(bag):
         for file in files_of(bag):
             with file.open("rb") as stream:
                 while part := stream.read(_CHUNK):
                     found.update(part)
-    except OSError as error:
-        raise FileError(bag, "", f"cannot be read: {error.strerror}") from None
     return found.hexdigest()

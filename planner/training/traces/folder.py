@@ -16,7 +16,7 @@ from planner.houses.generator import shipped_houses
 from planner.training.traces.record import Trace
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError, from_validation
-from planner.world.files import FileModel, parse_json, read_lines, read_model
+from planner.world.files import FileModel, parse_json, read_lines, read_model, replacing, writing
 from planner.world.house import House
 from planner.world.share import config_dir
 
@@ -127,11 +127,10 @@ class TraceFolder:
             if (found.recipe, found.shards) != (recipe, shards):
                 raise FileError(file, "recipe", "is of other traces: name an empty folder")
             return
-        try:
+        with writing(path):
             path.mkdir(parents=True, exist_ok=True)
-            others = [found for found in path.iterdir() if found.name != _aside(file).name]
-        except OSError as error:
-            raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+            # What was cut off while the manifest was written is none.
+            others = [found for found in path.iterdir() if found.name != f"{MANIFEST_FILE}.part"]
         if others:
             reason = f"has files but no {MANIFEST_FILE}: name an empty folder"
             raise FileError(path, "", reason)
@@ -225,14 +224,6 @@ def read_shard(file: Path) -> Iterator[Trace]:
             raise FileError(file, "", f"cannot be read: {error}") from None
 
 
-def _aside(file: Path) -> Path:
-    return file.with_name(file.name + ".part")
-
-
 def _write(file: Path, text: str) -> None:
-    aside = _aside(file)
-    try:
+    with replacing(file) as aside:
         aside.write_text(text, encoding="utf-8")
-        aside.replace(file)
-    except OSError as error:
-        raise FileError(file, "", f"cannot be written: {error.strerror}") from None

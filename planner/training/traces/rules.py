@@ -17,18 +17,10 @@ from planner.world.skill import FAILURE_PREFIX, SUCCESS_TEXT, SkillName
 _NUMBER = re.compile(r"Object\.(\d+)")
 _ADDED = re.compile(r"Add Object\.(\d+): (.*)")
 # Walking, looking, waiting: they change nothing of the goal and are still needed.
-_FREE = frozenset(
-    {
-        SkillName.NAVIGATE,
-        SkillName.EXPLORE_FURNITURE,
-        SkillName.EXPLORE,
-        SkillName.WAIT,
-        SkillName.DONE,
-        SkillName.OPEN,
-        SkillName.CLOSE,
-        SkillName.PICK,
-    }
-)
+_FREE = frozenset({
+    SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE, SkillName.EXPLORE, SkillName.WAIT,
+    SkillName.DONE, SkillName.OPEN, SkillName.CLOSE, SkillName.PICK,
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

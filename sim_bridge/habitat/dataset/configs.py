@@ -157,13 +157,8 @@ Document = dict[str, object]
 
 # Folders of each kind of file; habitat-sim finds them through the dataset's configuration.
 STAGES, OBJECTS, ARTICULATED, SCENES, REGIONS, LIGHTS = (
-    "stages",
-    "objects",
-    "urdf",
-    "scenes",
-    "semantics/scenes",
-    "lighting",
-)
+    "stages", "objects", "urdf", "scenes", "semantics/scenes", "lighting",
+)  # fmt: skip
 _CAMERA_LIGHTS = 3
 # Height up to which something is on a surface; habitat-lab draws samples from this box.
 _SURFACE_HALF_HEIGHT_M = 0.005

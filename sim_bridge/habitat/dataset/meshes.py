@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from planner.world.errors import FileError, PlannerError
+from planner.world.errors import PlannerError
+from planner.world.files import replacing
 from planner.world.geometry import FloatArray, Vec3
 from planner.world.shapes import Axis, Part, Shape, SolidPart, solids
 
@@ -177,10 +178,7 @@ def _band(below: int, above: int) -> list[tuple[int, int, int]]:
     faces = []
     for k in range(SLICES):
         n = (k + 1) % SLICES
-        faces += [
-            (below + k, below + n, above + n),
-            (below + k, above + n, above + k),
-        ]
+        faces += [(below + k, below + n, above + n), (below + k, above + n, above + k)]
     return faces
 
 
@@ -324,13 +322,8 @@ def write_file(path: Path, content: bytes) -> None:
     Raises:
         FileError: if it cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(content)
-        temporary.replace(path)
-    except OSError as error:
-        raise FileError(path, "", f"cannot be written: {error.strerror}") from None
+    with replacing(path, make_folder=True) as aside:
+        aside.write_bytes(content)
 
 
 def _by_colour(solids: Sequence[Solid]) -> list[Solid]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from planner.world.agents import Body
 from planner.world.catalogue import Catalogue, default_catalogue
 from planner.world.errors import FileError
-from planner.world.files import FileModel
+from planner.world.files import FileModel, writing
 from planner.world.furnishing import thing_parts
 from planner.world.geometry import Vec3
 from planner.world.house import Furniture, House, ObjectPlacement
@@ -263,15 +263,13 @@ def make_way(directory: Path) -> None:
     contents = directory / CONTENTS
     if any(directory.iterdir()) and not contents.is_file():
         raise FileError(directory, "", f"is not empty, and holds no earlier export ({CONTENTS})")
-    try:
+    with writing(directory):
         contents.unlink(missing_ok=True)
         for config in directory.glob("*.scene_dataset_config.json"):
             config.unlink()
         for name in _FOLDERS:
             if (directory / name).is_dir():
                 shutil.rmtree(directory / name)
-    except OSError as error:
-        raise FileError(directory, "", f"cannot be written: {error.strerror}") from None
 
 
 def _write_stage(house: House, directory: Path, catalogue: Catalogue) -> None:

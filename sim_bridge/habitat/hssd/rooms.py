@@ -356,10 +356,7 @@ def passages(rooms: Sequence[Room], triangles: FloatArray) -> tuple[Door, ...]:
                 Door(
                     name=f"door_{len(found)}",
                     rooms=(one.name, other.name),
-                    center_m=(
-                        round((start[0] + end[0]) / 2, 4),
-                        round((start[1] + end[1]) / 2, 4),
-                    ),
+                    center_m=(round((start[0] + end[0]) / 2, 4), round((start[1] + end[1]) / 2, 4)),
                     yaw_rad=round(math.atan2(end[1] - start[1], end[0] - start[0]), 6),
                     width_m=round(min(width, _WIDTHS_M[1]), 4),
                 )

@@ -89,13 +89,7 @@ def _finger_yaw_rad(grip: Pose) -> float:
 class RobotHouse:
     """One episode's house with one robot in it."""
 
-    def __init__(
-        self,
-        house: House,
-        episode: Episode,
-        seed: int,
-        fail_grasps: float = 0.0,
-    ) -> None:
+    def __init__(self, house: House, episode: Episode, seed: int, fail_grasps: float = 0.0) -> None:
         """Loads an episode with exactly one agent.
 
         Raises:
@@ -334,12 +328,8 @@ INTRINSICS = Intrinsics(
 # The shapes that the arm must not touch on the robot itself, and which of its own may.
 _TRUNK = ("base_link", "torso_lift_link", "head_tilt_link")
 _FORE = (
-    "elbow_flex_link",
-    "forearm_roll_link",
-    "wrist_flex_link",
-    "wrist_roll_link",
-    "gripper_link",
-)
+    "elbow_flex_link", "forearm_roll_link", "wrist_flex_link", "wrist_roll_link", "gripper_link",
+)  # fmt: skip
 _ARM = ("shoulder_lift_link", "upperarm_roll_link", *_FORE)
 
 

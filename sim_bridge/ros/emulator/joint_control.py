@@ -20,14 +20,9 @@ from planner.world.share import config_dir
 
 ROOT, GRASP, CAMERA = "base_footprint", "gripper_grasping_frame", "head_camera_rgb_optical_frame"
 ARM = (
-    "shoulder_pan_joint",
-    "shoulder_lift_joint",
-    "upperarm_roll_joint",
-    "elbow_flex_joint",
-    "forearm_roll_joint",
-    "wrist_flex_joint",
-    "wrist_roll_joint",
-)
+    "shoulder_pan_joint", "shoulder_lift_joint", "upperarm_roll_joint", "elbow_flex_joint",
+    "forearm_roll_joint", "wrist_flex_joint", "wrist_roll_joint",
+)  # fmt: skip
 TORSO, HEAD = ("torso_lift_joint",), ("head_pan_joint", "head_tilt_joint")
 FINGERS = ("gripper_left_finger_joint", "gripper_right_finger_joint")
 # Folded over the base, within its radius.

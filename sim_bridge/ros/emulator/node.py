@@ -24,7 +24,13 @@ from std_srvs.srv import SetBool
 from tf2_msgs.msg import TFMessage
 
 from planner.ros import qos
-from planner.ros.conversions import pose_message, pose_record, time_message, transform_message
+from planner.ros.conversions import (
+    camera_info,
+    pose_message,
+    pose_record,
+    time_message,
+    transform_message,
+)
 from planner.world.geometry import Pose
 from sim_bridge.embedded.sensing import Images
 from sim_bridge.ros.emulator.house import INTRINSICS, MAP_CELL_M, Camera, StillScene, occupancy
@@ -63,13 +69,8 @@ class CameraTopics:
         self._png = topic(CompressedImage, "depth_registered/image_raw/compressedDepth")
         self._depth_info = topic(CameraInfo, "depth_registered/camera_info")
         self._all = (
-            self._rgb,
-            self._jpeg,
-            self._rgb_info,
-            self._depth,
-            self._png,
-            self._depth_info,
-        )
+            self._rgb, self._jpeg, self._rgb_info, self._depth, self._png, self._depth_info,
+        )  # fmt: skip
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="camera")
         self._thread.start()
@@ -114,7 +115,7 @@ class CameraTopics:
             data = array.array("B", bytes(12) + png)
             text = "16UC1; compressedDepth png"
             self._png.publish(CompressedImage(header=head, format=text, data=data))
-        info = _camera_info(head)
+        info = camera_info(head, INTRINSICS)
         self._rgb_info.publish(info)
         self._depth_info.publish(info)
 
@@ -131,21 +132,6 @@ def _bytes(pixels: Any) -> array.array[int]:
     data: array.array[int] = array.array("B")
     data.frombytes(memoryview(pixels).cast("B"))
     return data
-
-
-def _camera_info(head: Header) -> CameraInfo:
-    """No distortion: the pictures have none."""
-    fx, fy, cx, cy = INTRINSICS.fx_px, INTRINSICS.fy_px, INTRINSICS.cx_px, INTRINSICS.cy_px
-    return CameraInfo(
-        header=head,
-        width=INTRINSICS.width_px,
-        height=INTRINSICS.height_px,
-        distortion_model="plumb_bob",
-        d=[0.0] * 5,
-        k=[fx, 0.0, cx, 0.0, fy, cy, 0.0, 0.0, 1.0],
-        r=[1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0],
-        p=[fx, 0.0, cx, 0.0, 0.0, fy, cy, 0.0, 0.0, 0.0, 1.0, 0.0],
-    )
 
 
 STEP_S = 0.02

@@ -157,13 +157,10 @@ _CHECK = spot_check_pb2.SpotCheckFeedbackResponse
 _COMMAND = spot_check_pb2.SpotCheckCommandRequest
 # Invented: duration of each part of the check, in order.
 _PARTS = (
-    (_CHECK.STATE_STARTING, 1.0),
-    (_CHECK.STATE_LOADCELL_CAL, 2.0),
-    (_CHECK.STATE_ENDSTOP_CAL, 2.0),
-    (_CHECK.STATE_CAMERA_CHECK, 2.0),
-    (_CHECK.STATE_BODY_POSING, 2.0),
-    (_CHECK.STATE_SIT_DOWN_AFTER_RUN, 1.0),
-)
+    (_CHECK.STATE_STARTING, 1.0), (_CHECK.STATE_LOADCELL_CAL, 2.0),
+    (_CHECK.STATE_ENDSTOP_CAL, 2.0), (_CHECK.STATE_CAMERA_CHECK, 2.0),
+    (_CHECK.STATE_BODY_POSING, 2.0), (_CHECK.STATE_SIT_DOWN_AFTER_RUN, 1.0),
+)  # fmt: skip
 CHECK_S = sum(seconds for _, seconds in _PARTS)
 _REVERT_S = 1.0
 _CAMERAS = ("frontleft", "frontright", "left", "right", "back")

@@ -198,10 +198,7 @@ class HouseWorld:
         x, y = (
             (agent.x_m + dx / gap * step, agent.y_m + dy / gap * step)
             if gap > 0
-            else (
-                agent.x_m,
-                agent.y_m,
-            )
+            else (agent.x_m, agent.y_m)
         )
         moved = self._go(x, y, wrap_angle_rad(agent.yaw_rad + turn), dt_s)
         return gap - step < 1e-6 and abs(off - turn) < 1e-6 and moved

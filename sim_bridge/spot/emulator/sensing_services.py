@@ -41,7 +41,7 @@ def handlers() -> dict[str, dict[str, Handler]]:
             "GetRobotState": _state,
             "GetRobotHardwareConfiguration": _hardware,
             "GetRobotMetrics": _metrics,
-        },
+        }
     }
 
 

@@ -59,10 +59,7 @@ class SpotEmulator(ClosedOnExit):
         *,
         options: EmbeddedOptions | None = None,
         script: FaultScript | None = None,
-        address: str = "127.0.0.1",
         port: int = 0,
-        user: str = USER,
-        password: str = PASSWORD,
         link: bool = False,
     ) -> None:
         """Binds the port (0: any free one); call `load` before clients connect.
@@ -71,10 +68,7 @@ class SpotEmulator(ClosedOnExit):
             clock: the robot's time; None is one that is stepped.
             options: of the world.
             script: the faults of this run.
-            address: to bind.
             port: to bind; the link's, if there is one.
-            user: name of the only account.
-            password: of the only account.
             link: whether clients connect through a `LinkRelay`; always so with faults of the link
                 in the script.
 
@@ -89,8 +83,9 @@ class SpotEmulator(ClosedOnExit):
         self._began_s = self.clock.now_s()
         self._due = sorted(script.troubles, key=lambda t: t.at_s)
         self._call_faults = CallFaults(script.seed)
-        self._accounts = Accounts(user, password)
-        self.user, self.password = user, password
+        # Of the only account.
+        self.user, self.password = USER, PASSWORD
+        self._accounts = Accounts(USER, PASSWORD)
         self.calls = Calls(
             self.machine, before=self._call_faults.before, authorized=self._authorized
         )
@@ -129,7 +124,7 @@ class SpotEmulator(ClosedOnExit):
             for name, methods in services.items():
                 self._server.add_generic_rpc_handlers((self.calls.service(name, methods),))
         credentials = grpc.ssl_server_credentials([(identity.key_pem, identity.certificate_pem)])
-        self.address = address
+        self.address = address = "127.0.0.1"
         link = link or script.link != LinkFaults() or any(t.kind in LINK_KINDS for t in self._due)
         own_port: int = self._server.add_secure_port(
             f"{address}:{0 if link else port}", credentials

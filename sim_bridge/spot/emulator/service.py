@@ -26,15 +26,10 @@ from sim_bridge.spot.emulator.machine import Machine, Posture
 
 # Faults of calls: failing, hanging, lost or reordered ones.
 
-CALL_KINDS = frozenset(
-    {
-        TroubleKind.FAIL,
-        TroubleKind.HANG,
-        TroubleKind.DROP_REQUEST,
-        TroubleKind.DROP_ANSWER,
-        TroubleKind.REORDER,
-    }
-)
+CALL_KINDS = frozenset({
+    TroubleKind.FAIL, TroubleKind.HANG, TroubleKind.DROP_REQUEST, TroubleKind.DROP_ANSWER,
+    TroubleKind.REORDER,
+})  # fmt: skip
 # A call without a client deadline would wait forever.
 _MAX_SILENCE_S = 600.0
 _MAX_HOLD_S = 10.0
@@ -135,42 +130,14 @@ def stay_silent(context: Any) -> Refusal:
 
 # Importing them registers the services' descriptors.
 _DESCRIPTIONS = (
-    "arm_surface_contact",
-    "audio_visual",
-    "auth",
-    "auto_return.auto_return",
-    "data",
-    "data_buffer",
-    "directory",
-    "directory_registration",
-    "docking.docking",
-    "estop",
-    "fault",
-    "graph_nav.graph_nav",
-    "graph_nav.map_processing",
-    "graph_nav.recording",
-    "gripper_camera_param",
-    "image",
-    "ir_enable_disable",
-    "keepalive.keepalive",
-    "lease",
-    "license",
-    "log_status.log_status",
-    "manipulation_api",
-    "mission.mission",
-    "payload",
-    "payload_registration",
-    "power",
-    "ray_cast",
-    "robot_command",
-    "robot_id",
-    "robot_state",
-    "spot.door",
-    "spot.inverse_kinematics",
-    "spot.spot_check",
-    "time_sync",
-    "world_object",
-)
+    "arm_surface_contact", "audio_visual", "auth", "auto_return.auto_return", "data",
+    "data_buffer", "directory", "directory_registration", "docking.docking", "estop", "fault",
+    "graph_nav.graph_nav", "graph_nav.map_processing", "graph_nav.recording",
+    "gripper_camera_param", "image", "ir_enable_disable", "keepalive.keepalive", "lease",
+    "license", "log_status.log_status", "manipulation_api", "mission.mission", "payload",
+    "payload_registration", "power", "ray_cast", "robot_command", "robot_id", "robot_state",
+    "spot.door", "spot.inverse_kinematics", "spot.spot_check", "time_sync", "world_object",
+)  # fmt: skip
 for _name in _DESCRIPTIONS:
     importlib.import_module(f"bosdyn.api.{_name}_service_pb2")
 

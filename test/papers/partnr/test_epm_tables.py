@@ -8,8 +8,7 @@ import pytest
 from made_rows import made_row
 from test_success_curves import made_curve
 
-from papers.partnr.epm_results import ABLATIONS, BY_LENGTH, EXTENDED
-from papers.partnr.epm_tables import Lengths, row_keys, table_lines
+from papers.partnr.epm_tables import ABLATIONS, BY_LENGTH, EXTENDED, Lengths, row_keys, table_lines
 from planner.bench.runs.manifest import new_manifest
 from planner.bench.runs.paper import Run
 from planner.bench.runs.rows import ROWS_NAME, Row

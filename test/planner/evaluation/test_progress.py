@@ -172,7 +172,7 @@ def test_latches_that_cannot_be_kept_are_errors_of_their_file(tmp_path) -> None:
     with pytest.raises(FileError) as caught:
         blocked.write(latched())
     assert (caught.value.file, caught.value.field) == (str(blocked.path), "")
-    assert caught.value.reason.startswith("cannot be written: [Errno ")
+    assert caught.value.reason == "cannot be written: File exists"
     file = LatchFile(tmp_path, "dinner")
     file.path.mkdir()
     with pytest.raises(FileError) as caught:

@@ -75,8 +75,8 @@ def test_what_a_killed_recorder_wrote_is_there(tmp_path: Path) -> None:
     [
         ("", "is empty"),
         ("nonsense\n", "line 1"),
-        ('{"version": 2, "model": "m"}\n', "line 1: version"),
-        ('{"version": 1, "model": "m"}\n{"messages": []}\n', "line 2: reply"),
+        ('{"version": 2, "model": "m"}\n', "line 1.version"),
+        ('{"version": 1, "model": "m"}\n{"messages": []}\n', "line 2.reply"),
         ('{"version": 1, "model": "m"}\n{"reply', "line 2"),
     ],
 )

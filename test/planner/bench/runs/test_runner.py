@@ -128,7 +128,7 @@ def test_bad_input_is_one_clear_error(tmp_path: Path) -> None:
         practise(tmp_path, other)
     text = (tmp_path / JOURNAL).read_text()
     (tmp_path / JOURNAL).write_text(text.replace('"fitted"', '"fit"', 1))
-    with pytest.raises(FileError, match=r"line 4 stage"):
+    with pytest.raises(FileError, match=r"line 4\.stage"):
         practise(tmp_path, SMALL)
     (tmp_path / "file").write_text("")
     with pytest.raises(FileError, match="cannot be written"):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from types import SimpleNamespace
 
 import pytest
 
 from planner.replay.report.calls import calls_of, decisions_of, model_calls_of, work_of
-from planner.replay.report.document import Path, Proposition
-from planner.replay.report.messages import Answer, Event, SkillEnd
+from planner.replay.report.document import ModelCall, Path, Proposition
+from planner.replay.report.messages import Event, SkillEnd
 from planner.replay.report.messages import answer as read_answer
 from planner.replay.report.tracks import WorldClock
 
@@ -22,7 +23,8 @@ def end(agent, call, t_s, code=0, took_s=None):
 
 def answer(t_s, agents, calls, error="", **more):
     fields = {"model": "m", "prompt": "p", "reply": "r", "cycle": 1} | more
-    told = Answer(
+    told = ModelCall(
+        t_s=math.nan,
         planner="react",
         agents=tuple(agents),
         calls=tuple(calls),

@@ -108,7 +108,7 @@ def test_a_full_disk_leaves_the_old_report_whole(film, capsys, monkeypatch) -> N
     status, _, err = report(capsys, bag)
     assert (status, "No space left" in err) == (2, True)
     assert page.read_bytes() == before
-    assert not list(page.parent.glob("*.tmp"))
+    assert not list(page.parent.glob("*.part"))
 
 
 @pytest.mark.slow
