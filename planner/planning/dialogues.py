@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,8 +17,8 @@ from planner.models.replies.turn import (
     Naming,
     TurnForm,
     TurnGrammar,
-    Words,
     check_reference,
+    read_turn,
     turn_grammar,
     word_of,
     words_of,
@@ -49,7 +49,7 @@ from planner.planning.short_dialogue import SHORT_SYSTEM, Moment, ShortDialogue
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 from planner.world.topics import InstructionCode
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind
 
 NO_ANSWER = "No answer came. Go on as seems best."
 
@@ -73,17 +73,8 @@ class Script(Protocol):
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The user turn after an action: its result, and changes since update `since`."""
 
-    def usable(self, agent: str, words: Words) -> Words:
-        """Those of the words of now that an agent's calls may have."""
-
-    def needless(self, agent: str, moment: Moment) -> Iterable[SkillCall]:
-        """Calls that do not serve the task, by what an agent's dialogue has told.
-
-        `usable` and `relations` are of the same moment.
-        """
-
-    def relations(self, agent: str) -> tuple[Relation, ...]:
-        """How an agent may put down what it holds: on something, or within."""
+    def serving(self, agent: str) -> ShortDialogue | None:
+        """What knows which calls of an agent serve the task; None = all may."""
 
     def shortened(self, turn: str) -> str:
         """A user turn without its optional parts; the turn itself if it has none."""
@@ -109,6 +100,7 @@ class Dialogue:
     questions: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     shortened: int = 0
+    forced: int = 0
     exhausted: bool = False
     done: bool = False
 
@@ -194,6 +186,7 @@ class AgentDialogues:
             "repeats_broken": str(sum(d.repeats.broken for d in all_of)),
             "summaries_dropped": str(sum(d.shortened for d in all_of)),
             "questions": str(sum(d.questions for d in all_of)),
+            "without_choice": str(sum(d.forced for d in all_of)),
         }
 
     def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
@@ -204,17 +197,12 @@ class AgentDialogues:
         repeats, naming = dialogue.repeats, self._script.naming
         nodes = context.belief.of_kind(EntityKind.FURNITURE)
         doors = {word: node.openness for node in nodes if (word := word_of(node, naming))}
-        moment = Moment(
-            at=repeats.at or "",
-            held=frozenset(repeats.held),
-            shut=frozenset(word for word, how in doors.items() if how is not None and how < 0.5),
-            explored=repeats.explored,
-            may_end=len(context.task.agents) > 1
-            or repeats.acted
-            or doors.keys() <= repeats.explored,
-        )
-        vain = self._script.needless(dialogue.agent, moment) if dialogue.messages else ()
-        ways = self._script.relations(dialogue.agent) if repeats.held else PUT_DOWN
+        shut = frozenset(word for word, how in doors.items() if how is not None and how < 0.5)
+        may_end = repeats.acted or len(context.task.agents) > 1 or doors.keys() <= repeats.explored
+        held = frozenset(repeats.held)
+        moment = Moment(repeats.at or "", held, shut, repeats.explored, may_end)
+        short = self._script.serving(dialogue.agent)
+        vain, ways = (short.needless(moment), short.relations()) if short else ((), PUT_DOWN)
         return Ability(verbs, (*repeats.blocked, *vain), may_ask, repeats.held, ways)
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
@@ -251,7 +239,19 @@ class AgentDialogues:
         dialogue.messages.append(Message(Speaker.USER, turn))
 
     async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
-        grammar = self._grammar(dialogue, context)
+        grammar, agent, naming = (
+            self._grammar(dialogue, context),
+            dialogue.agent,
+            self._script.naming,
+        )
+        short = self._script.serving(agent)
+        only = short.only_call() if short else ""
+        if only and grammar.allows(agent, only):
+            # A model that may say one thing alone need not be asked.
+            dialogue.cycles += 1
+            dialogue.forced += 1
+            self._append_reply(dialogue, only)
+            return read_turn(only, grammar, context.belief, naming).calls[agent]
         asked = await self._ask_shortening(dialogue, grammar, context)
         # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
         dialogue.cycles += 1
@@ -269,7 +269,8 @@ class AgentDialogues:
         """Of what serves the task; where none of that is left, of all that may be tried."""
         ability = self._ability(dialogue, context)
         known, agent = words_of(context.belief, self._script.naming), dialogue.agent
-        words = self._script.usable(agent, known)
+        short = self._script.serving(agent)
+        words = short.usable(known) if short else known
         grammar = turn_grammar(words, {agent: ability}, self._script.form)
         if not grammar.is_empty:
             return grammar
@@ -368,17 +369,9 @@ class NumberedScript:
             return self._short[agent].result(result, context.deltas(since))
         return result_turn(result, context.deltas(since))
 
-    def usable(self, agent: str, words: Words) -> Words:
-        """In the short wording, without things that no noun of the task may mean."""
-        return self._short[agent].usable(words) if self.strict else words
-
-    def needless(self, agent: str, moment: Moment) -> Iterable[SkillCall]:
-        """As far as the short wording knows; in the paper's, none."""
-        return self._short[agent].needless(moment) if self.strict else ()
-
-    def relations(self, agent: str) -> tuple[Relation, ...]:
-        """In the short wording, as the task says."""
-        return self._short[agent].relations() if self.strict else PUT_DOWN
+    def serving(self, agent: str) -> ShortDialogue | None:
+        """Only the short wording knows it."""
+        return self._short.get(agent)
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""

@@ -20,7 +20,7 @@ from planner.language.interpretation import interpret
 from planner.language.lexicon import Actor, Amount
 from planner.language.lexicon import Relation as Said
 from planner.memory.wording import read_description, words_of
-from planner.models.replies.turn import PUT_DOWN, Words
+from planner.models.replies.turn import DONE, PUT_DOWN, Words
 from planner.planning.learned.tokens import UNKNOWN, Token, split_tokens
 from planner.world.belief import UNNAMED_CLASS, named_by_class
 from planner.world.catalogue import default_catalogue
@@ -485,6 +485,16 @@ class ShortDialogue:
                     yield SkillCall(verb, (word,))
             if (SkillName.PLACE, number) not in self._offer:
                 yield SkillCall(SkillName.PLACE, (None, None, word))
+
+    def only_call(self) -> str:
+        """What is offered, if it is one call: nothing is left to choose; "" = there is more."""
+        held, ways = [*map(self._word, self._held())], self.relations()
+        for verb, number in self._offer if len(self._offer) == 1 else ():
+            if verb != SkillName.PLACE:
+                return f"{verb}[{self._word(number)}]"
+            if len(held) == len(ways) == 1 and not any(each.beside for each in self._now()):
+                return f"{verb}[{held[0]}, {ways[0]}, {self._word(number)}, None, None]"
+        return str(DONE) if self._errands and not self._offer else ""
 
     # Reading and writing.
 
