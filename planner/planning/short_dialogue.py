@@ -79,6 +79,7 @@ class Errand:
         again: whether they are those of an earlier errand, if there is one about such things.
         states: which they shall have, with the values.
         places, relations, beside: where they shall go; () and no states = anywhere else.
+        one_place: what else goes to the same one of the places: "put them into a cabinet".
     """
 
     step: int
@@ -91,6 +92,7 @@ class Errand:
     places: tuple[Place, ...] = ()
     relations: tuple[Relation, ...] = PUT_DOWN
     beside: tuple[Token, ...] = ()
+    one_place: tuple[Token, ...] = ()
 
     @property
     def skill(self) -> StateSkill | None:
@@ -148,12 +150,11 @@ def _errand(
     thing = _described(phrase, labels)
     if thing is None:
         return
-    is_counted = not isinstance(thing.count, Amount)
     made = Errand(
         step,
         _noun(str(thing.kind)),
         most=thing.count if isinstance(thing.count, int) else _SEVERAL[thing.count],
-        every=not is_counted,
+        every=isinstance(thing.count, Amount),
         sources=tuple(_places(thing.where, labels)),
         again=(thing.definite or isinstance(phrase, Mention)) and not thing.other_than,
     )
@@ -168,9 +169,12 @@ def _errand(
     beside = [noun for noun in beside if noun.objects]
     ways = {Said.ON_TOP: (Relation.ON,), Said.IN: (Relation.WITHIN,)}
     relation = request.to[0].relation if request.to else Said.AT
+    is_one = any(a and not (a.definite or a.each) and a.count == 1 for _, a in anchors)
+    things = [each for thing in request.things if (each := _described(thing, labels))]
+    same = tuple(_noun(str(each.kind)) for each in things) if is_one else ()
     is_room = bool(places) and places[0].furniture is None
     way = (Relation.ON,) if is_room else ways.get(relation, PUT_DOWN)
-    yield replace(made, places=places, relations=way, beside=tuple(beside))
+    yield replace(made, places=places, relations=way, beside=tuple(beside), one_place=same)
 
 
 def _described(phrase: object, labels: dict[str, Description]) -> Description | None:
@@ -180,8 +184,7 @@ def _described(phrase: object, labels: dict[str, Description]) -> Description | 
         return labels.get(phrase.label)
     if not isinstance(phrase, Description):
         return None
-    if phrase.label is not None:
-        labels[phrase.label] = phrase
+    labels[phrase.label or ""] = phrase
     return phrase
 
 
@@ -283,9 +286,7 @@ class ShortDialogue:
         now, held = self._now(), self._held()
         mine = [errand for errand in now if held.intersection(self._todo(errand))]
         lines = {errand: self._line(errand) for errand in mine or (() if held else now)}
-        yield from (
-            line for errand, line in lines.items() if is_new or line != self._lines.get(errand)
-        )
+        yield from (line for e, line in lines.items() if is_new or line != self._lines.get(e))
         self._lines |= lines
         if is_new and not mine:
             yield from map(self._placed, sorted(held))
@@ -355,15 +356,16 @@ class ShortDialogue:
         known = default_catalogue().furniture
         told = {number: known[self._told[number].class_name] for number in self._furniture}
         if errand.states:
-            needs = errand.needs
-            return [
-                n for n, c in told.items() if any(e.is_kind(c.name, c.affordances) for e in needs)
-            ]
+            kinds = [need.is_kind for need in errand.needs]
+            return [n for n, c in told.items() if any(fit(c.name, c.affordances) for fit in kinds)]
         holding = [number for number, cls in told.items() if cls.surfaces or cls.interiors]
         fits = [n for n in holding if self._is_meant(n, errand.places)]
-        kinds = [replace(place, room=None) for place in errand.places if place.furniture]
+        used = {self._told[n].holder for noun in errand.one_place for n in self._known(noun)}
+        put = {self._told[n].holder for n in self._put if n in self._told}
+        fits = [n for n in fits if n in used & put] or fits
+        anywhere = [replace(place, room=None) for place in errand.places if place.furniture]
         beside = {each for noun in errand.beside for n in self._known(noun) for each in self._up(n)}
-        return fits or [n for n in holding if self._is_meant(n, kinds) or n in beside] or holding
+        return fits or [n for n in holding if self._is_meant(n, anywhere) or n in beside] or holding
 
     def _is_meant(self, number: str, places: Iterable[Place]) -> bool:
         name, room = self._told[number].class_name, self._room(number)
@@ -464,9 +466,8 @@ class ShortDialogue:
 
     def relations(self) -> tuple[Relation, ...]:
         """How what is held may be put down."""
-        held = self._held()
-        mine = [errand for errand in self._now() if held.intersection(self._todo(errand))]
-        ways = {errand.relations for errand in mine}
+        held, now = self._held(), self._now()
+        ways = {errand.relations for errand in now if held.intersection(self._todo(errand))}
         return ways.pop() if len(ways) == 1 else PUT_DOWN
 
     def needless(self, moment: Moment) -> Iterable[SkillCall]:

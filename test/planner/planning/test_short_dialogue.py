@@ -67,7 +67,7 @@ NAMES = [
 ]
 HOUSE = [*LINES, "Object.105: sink in bathroom_0"]
 DONE_WELL = SkillResult.success()
-COUNTER = "cup with the Object.101"
+COUNTER, SINK = "cup with the Object.101", "cup with the Object.105"
 FULL = "cup_{} filled with water at {} in {}"
 
 
@@ -205,6 +205,16 @@ def test_no_more_things_are_taken_than_are_asked_for() -> None:
     assert offered(dialogue, "counter_101") == {"Pick cup_149", "Pick cup_150"}
     assert told(dialogue, "Update Object.149: cup with the Object.100") == ["Nothing left."]
     assert not offered(dialogue)
+
+
+def test_what_goes_into_one_of_several_goes_where_the_first_thing_went() -> None:
+    dialogue = ShortDialogue("Put the cups on a counter.", HOUSE)
+    told(dialogue, f"Add Object.149: {SINK}", "Add Object.150 (picked): cup")
+    now = {"held": ["cup_150"]}
+    assert offered(dialogue, **now) == {"Navigate counter_101", "Navigate counter_102"}
+    told(dialogue, "Update Object.150: cup with the Object.102")
+    told(dialogue, "Update Object.149 (picked): cup")
+    assert offered(dialogue, held=["cup_149"]) == {"Navigate counter_102"}
 
 
 def test_furniture_is_changed_where_the_task_says() -> None:
