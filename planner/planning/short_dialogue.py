@@ -447,7 +447,7 @@ class ShortDialogue:
         rooms = [self._room(n) for n in self._furniture if self._word(n) in moment.explored]
         least = min((rooms.count(self._room(n)) for n in left), default=_LOOKS)
         first = [n for n in left if rooms.count(self._room(n)) == least]
-        found = {(SkillName.EXPLORE_FURNITURE, number) for number in first}
+        found: _Calls = {(SkillName.EXPLORE_FURNITURE, number) for number in first}
         if least >= _LOOKS:
             for number in shut:
                 found |= {(SkillName.NAVIGATE, number), (SkillName.OPEN, number)}

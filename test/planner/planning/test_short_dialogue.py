@@ -49,9 +49,15 @@ def told(dialogue: ShortDialogue, *deltas: str) -> list[str]:
     return dialogue.result("Successful execution!", deltas).splitlines()[1:]
 
 
-def offered(dialogue: ShortDialogue, at: str = "", **moment: Iterable[str]) -> set[str]:
+def offered(
+    dialogue: ShortDialogue,
+    at: str = "",
+    held: Iterable[str] = (),
+    shut: Iterable[str] = (),
+    explored: Iterable[str] = (),
+) -> set[str]:
     """What an agent's grammar offers: calls with one entity, and where it may put things."""
-    now = Moment(at, **{name: frozenset(words) for name, words in moment.items()})
+    now = Moment(at, frozenset(held), frozenset(shut), frozenset(explored))
     needless = {
         (call.name, call.arguments[-1]) for call in dialogue.needless(now) if call.arguments
     }
@@ -148,13 +154,13 @@ def test_a_task_is_read_into_what_shall_become_of_which_things(
 def test_what_is_missing_is_looked_for_in_rooms_where_least_was_and_then_behind_doors() -> None:
     dialogue = ShortDialogue("Put the cup on the tv stand.", HOUSE)
     explore = "ExploreFurniture"
-    drawers = {"shut": ["chest_of_drawers_103"]}
+    drawers = ["chest_of_drawers_103"]
     pieces = ["tv_stand_100", "counter_101", "counter_102", "sink_105"]
-    assert offered(dialogue, **drawers) == {f"{explore} {word}" for word in pieces}
+    assert offered(dialogue, shut=drawers) == {f"{explore} {word}" for word in pieces}
     seen = ["counter_101", "tv_stand_100"]
-    assert offered(dialogue, explored=seen, **drawers) == {f"{explore} sink_105"}
-    assert offered(dialogue, explored=pieces, **drawers) == {"Navigate chest_of_drawers_103"}
-    assert offered(dialogue, "chest_of_drawers_103", explored=pieces, **drawers) == {
+    assert offered(dialogue, explored=seen, shut=drawers) == {f"{explore} sink_105"}
+    assert offered(dialogue, explored=pieces, shut=drawers) == {"Navigate chest_of_drawers_103"}
+    assert offered(dialogue, "chest_of_drawers_103", explored=pieces, shut=drawers) == {
         "Open chest_of_drawers_103"
     }
     # Nothing is left to look at.
@@ -182,10 +188,10 @@ def test_what_is_held_goes_where_the_task_says_and_doors_are_opened_first() -> N
     dialogue = ShortDialogue("Put the cup in the drawers.", HOUSE)
     told(dialogue, "Add Object.149 (picked): cup")
     assert dialogue.relations() == ("within",)
-    drawers, now = "chest_of_drawers_103", {"held": ["cup_149"]}
-    assert offered(dialogue, shut=[drawers], **now) == {f"Navigate {drawers}"}
-    assert offered(dialogue, drawers, shut=[drawers], **now) == {f"Open {drawers}"}
-    assert offered(dialogue, drawers, **now) == {f"Place {drawers}"}
+    drawers, held = "chest_of_drawers_103", ["cup_149"]
+    assert offered(dialogue, held=held, shut=[drawers]) == {f"Navigate {drawers}"}
+    assert offered(dialogue, drawers, held=held, shut=[drawers]) == {f"Open {drawers}"}
+    assert offered(dialogue, drawers, held) == {f"Place {drawers}"}
     # What another agent holds is nothing to put down.
     assert not {call for call in offered(dialogue) if call.startswith("Place")}
 
@@ -210,8 +216,7 @@ def test_no_more_things_are_taken_than_are_asked_for() -> None:
 def test_what_goes_into_one_of_several_goes_where_the_first_thing_went() -> None:
     dialogue = ShortDialogue("Put the cups on a counter.", HOUSE)
     told(dialogue, f"Add Object.149: {SINK}", "Add Object.150 (picked): cup")
-    now = {"held": ["cup_150"]}
-    assert offered(dialogue, **now) == {"Navigate counter_101", "Navigate counter_102"}
+    assert offered(dialogue, held=["cup_150"]) == {"Navigate counter_101", "Navigate counter_102"}
     told(dialogue, "Update Object.150: cup with the Object.102")
     told(dialogue, "Update Object.149 (picked): cup")
     assert offered(dialogue, held=["cup_149"]) == {"Navigate counter_102"}
@@ -288,7 +293,7 @@ def test_the_short_wording_offers_no_repetition_and_no_empty_hand() -> None:
     repeats.take(SkillCall("Place", (*cup, "on", "Object.101", None, None)), failed)
     assert repeats.held == cup
     # Another thing may be put there, and this one as well once the agent has gone there.
-    assert not repeats.blocked
+    assert [*repeats.blocked] == []
     shut = SkillCall("Open", ("Object.101",))
     repeats.take(shut, failed)
     assert repeats.blocked == (shut,)
