@@ -17,7 +17,6 @@ from planner.models import models
 from planner.models.chat import Completion, ModelPart, ModelRequest, Request
 from planner.models.gbnf import (
     ROOT,
-    Chars,
     Choice,
     Part,
     Repeat,
