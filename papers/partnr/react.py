@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from papers.partnr import prompts
@@ -13,12 +13,10 @@ from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
 from planner.models.replies.turn import (
     DONE,
     END_OF_TURN,
-    PUT_DOWN,
     Ability,
     Naming,
     TurnForm,
     TurnGrammar,
-    Words,
     agent_label,
     turn_grammar,
     words_of,
@@ -41,7 +39,7 @@ from planner.planning.planner_model import (
 )
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
-from planner.world.vocabulary import AgentKind, Relation
+from planner.world.vocabulary import AgentKind
 
 # PARTNR-1.4: for each planner, if each agent has its own.
 MAX_CYCLES = 50
@@ -105,21 +103,8 @@ class PartnrScript:
         """What an agent is told of the world, from what the memory says of it."""
         return known
 
-    def usable(self, agent: str, words: Words) -> Words:  # noqa: ARG002 - of one dialogue
-        """All: its task is the model's to read."""
-        return words
-
-    def is_all_seen(self, agent: str) -> bool:  # noqa: ARG002 - asked of strict ones
-        """Its model ends when it wants to."""
-        return True
-
-    def needless(self, agent: str) -> Iterable[SkillCall]:  # noqa: ARG002 - likewise
-        """None: its model chooses."""
-        return ()
-
-    def relations(self, agent: str) -> tuple[Relation, ...]:  # noqa: ARG002 - likewise
-        """Both: its model chooses."""
-        return PUT_DOWN
+    def serving(self, agent: str) -> None:
+        """Nothing: its model chooses among all calls."""
 
     def shortened(self, turn: str) -> str:
         """A result without what was known then."""

@@ -91,7 +91,7 @@ class Grammar:
 
     def __init__(self, rules: Mapping[str, Part]) -> None:
         """Takes the rules by name; see `read_grammar`."""
-        self._rules = rules
+        self.rules = rules
 
     def match(self, text: str, rule: str = ROOT) -> Match:
         """Whether the whole text matches a rule.
@@ -99,9 +99,9 @@ class Grammar:
         Raises:
             GrammarError: if there is no such rule.
         """
-        if rule not in self._rules:
+        if rule not in self.rules:
             raise GrammarError(f"the grammar has no rule {rule}")
-        walk = _Walk(text, self._rules)
+        walk = _Walk(text, self.rules)
         ends = walk.ends(Rule(rule), 0)
         return Match(len(text) in ends, walk.furthest)
 

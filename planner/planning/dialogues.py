@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -17,8 +17,8 @@ from planner.models.replies.turn import (
     Naming,
     TurnForm,
     TurnGrammar,
-    Words,
     check_reference,
+    read_turn,
     turn_grammar,
     word_of,
     words_of,
@@ -45,14 +45,11 @@ from planner.planning.planner_model import (
     Repeats,
     shorten,
 )
-from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
-from planner.world.belief import Belief, BeliefNode
-from planner.world.catalogue import default_catalogue
+from planner.planning.short_dialogue import SHORT_SYSTEM, Moment, ShortDialogue
 from planner.world.primitive import Capabilities
-from planner.world.skill import FAILURE_PREFIX, SkillCall, SkillName
-from planner.world.states import default_state_skills, default_states
+from planner.world.skill import FAILURE_PREFIX, SkillCall
 from planner.world.topics import InstructionCode
-from planner.world.vocabulary import EntityKind, Relation
+from planner.world.vocabulary import EntityKind
 
 NO_ANSWER = "No answer came. Go on as seems best."
 
@@ -76,17 +73,8 @@ class Script(Protocol):
     def result(self, agent: str, result: str, context: Context, since: int) -> str:
         """The user turn after an action: its result, and changes since update `since`."""
 
-    def usable(self, agent: str, words: Words) -> Words:
-        """Those of the words of now that an agent's calls may have."""
-
-    def is_all_seen(self, agent: str) -> bool:
-        """Whether an agent's dialogue has told something for each thing that the task names."""
-
-    def needless(self, agent: str) -> Iterable[SkillCall]:
-        """Calls that do not serve the task, by what an agent's dialogue has told."""
-
-    def relations(self, agent: str) -> tuple[Relation, ...]:
-        """How an agent may put down what it holds: on something, or within."""
+    def serving(self, agent: str) -> ShortDialogue | None:
+        """What knows which calls of an agent serve the task; None = all may."""
 
     def shortened(self, turn: str) -> str:
         """A user turn without its optional parts; the turn itself if it has none."""
@@ -112,6 +100,7 @@ class Dialogue:
     questions: int = 0
     repeats: Repeats = field(default_factory=Repeats)
     shortened: int = 0
+    forced: int = 0
     exhausted: bool = False
     done: bool = False
 
@@ -197,6 +186,7 @@ class AgentDialogues:
             "repeats_broken": str(sum(d.repeats.broken for d in all_of)),
             "summaries_dropped": str(sum(d.shortened for d in all_of)),
             "questions": str(sum(d.questions for d in all_of)),
+            "without_choice": str(sum(d.forced for d in all_of)),
         }
 
     def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
@@ -204,35 +194,16 @@ class AgentDialogues:
         may_ask = dialogue.questions < self._options.max_questions
         if not self._script.strict:
             return Ability(verbs, dialogue.repeats.blocked, may_ask)
-        able, held = context.capabilities.get(dialogue.agent), dialogue.repeats.held
-        is_full = len(held) >= (able.hands if able is not None else 1)
-        at = dialogue.repeats.at
-        near = _near(at, context.belief, self._script.naming)
-        vain = [SkillCall(SkillName.NAVIGATE, (word,)) for word in (at, *held) if word]
-        vain += [call for word, node in near.items() for call in _needless(word, node)]
-        looks = _looks(context.belief, self._script.naming)
-        vain += self._vain_ends(dialogue, context, looks)
-        if dialogue.messages:
-            vain += self._script.needless(dialogue.agent)
-        blocked = (*dialogue.repeats.blocked, *vain)
-        ways = self._script.relations(dialogue.agent) if held else PUT_DOWN
-        return Ability(verbs, blocked, may_ask, held, is_full, tuple(near), ways)
-
-    def _vain_ends(
-        self, dialogue: Dialogue, context: Context, looks: Collection[SkillCall]
-    ) -> Iterable[SkillCall]:
-        """The end where it is too early, and looking around where nothing is missed.
-
-        Nothing ends with something in the hand. One agent alone must have done something and seen
-        what the task names, or looked everywhere.
-        """
-        repeats = dialogue.repeats
-        if len(context.task.agents) > 1 or not dialogue.messages:
-            return [DONE] if repeats.held else []
-        is_seen = self._script.is_all_seen(dialogue.agent)
-        is_over = is_seen or set(looks) <= set(repeats.blocked)
-        may_end = repeats.acted and is_over and not repeats.held
-        return [*(looks if is_seen else ()), *(() if may_end else (DONE,))]
+        repeats, naming = dialogue.repeats, self._script.naming
+        nodes = context.belief.of_kind(EntityKind.FURNITURE)
+        doors = {word: node.openness for node in nodes if (word := word_of(node, naming))}
+        shut = frozenset(word for word, how in doors.items() if how is not None and how < 0.5)
+        may_end = repeats.acted or len(context.task.agents) > 1 or doors.keys() <= repeats.explored
+        held = frozenset(repeats.held)
+        moment = Moment(repeats.at or "", held, shut, repeats.explored, may_end)
+        short = self._script.serving(dialogue.agent)
+        vain, ways = (short.needless(moment), short.relations()) if short else ((), PUT_DOWN)
+        return Ability(verbs, (*repeats.blocked, *vain), may_ask, repeats.held, ways)
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
@@ -268,10 +239,19 @@ class AgentDialogues:
         dialogue.messages.append(Message(Speaker.USER, turn))
 
     async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
-        ability = self._ability(dialogue, context)
-        known = words_of(context.belief, self._script.naming)
-        words = self._script.usable(dialogue.agent, known)
-        grammar = turn_grammar(words, {dialogue.agent: ability}, self._script.form)
+        grammar, agent, naming = (
+            self._grammar(dialogue, context),
+            dialogue.agent,
+            self._script.naming,
+        )
+        short = self._script.serving(agent)
+        only = short.only_call() if short else ""
+        if only and grammar.allows(agent, only):
+            # A model that may say one thing alone need not be asked.
+            dialogue.cycles += 1
+            dialogue.forced += 1
+            self._append_reply(dialogue, only)
+            return read_turn(only, grammar, context.belief, naming).calls[agent]
         asked = await self._ask_shortening(dialogue, grammar, context)
         # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
         dialogue.cycles += 1
@@ -284,6 +264,18 @@ class AgentDialogues:
             self._append_result(dialogue, f"{FAILURE_PREFIX}{asked.error}.", context)
             return None
         return asked.turn.calls[dialogue.agent]
+
+    def _grammar(self, dialogue: Dialogue, context: Context) -> TurnGrammar:
+        """Of what serves the task; where none of that is left, of all that may be tried."""
+        ability = self._ability(dialogue, context)
+        known, agent = words_of(context.belief, self._script.naming), dialogue.agent
+        short = self._script.serving(agent)
+        words = short.usable(known) if short else known
+        grammar = turn_grammar(words, {agent: ability}, self._script.form)
+        if not grammar.is_empty:
+            return grammar
+        ability = Ability(ability.verbs, dialogue.repeats.blocked, held=ability.held)
+        return turn_grammar(known, {agent: ability}, self._script.form)
 
     def _append_reply(self, dialogue: Dialogue, reply_text: str) -> None:
         dialogue.messages.append(Message(Speaker.ASSISTANT, f"{reply_text}\n{END_OF_TURN}"))
@@ -313,49 +305,6 @@ class AgentDialogues:
                 dialogue.shortened += count
                 if not count:
                     raise
-
-
-def _near(at: str | None, belief: Belief, naming: Naming) -> Mapping[str, BeliefNode]:
-    """Where an agent is that went to `at`: there, what that is on, and what else is there."""
-    node = belief.find(at) if at is not None else None
-    if node is None:
-        return {}
-    is_thing = node.kind is EntityKind.OBJECT and node.parent is not None
-    places = {node.name, node.parent if is_thing else node.name}
-    room = node.name if node.kind is EntityKind.ROOM else node.room
-    return {
-        word: each
-        for each in belief.nodes.values()
-        if each.name in places
-        or each.parent in places
-        or (each.class_name == "floor" and each.room == room)
-        if (word := word_of(each, naming))
-    }
-
-
-def _looks(belief: Belief, naming: Naming) -> Collection[SkillCall]:
-    """All that can be looked at."""
-    pieces = belief.of_kind(EntityKind.FURNITURE)
-    words = filter(None, (word_of(node, naming) for node in pieces))
-    return [SkillCall(SkillName.EXPLORE_FURNITURE, (word,)) for word in words]
-
-
-def _needless(word: str, node: BeliefNode) -> Iterable[SkillCall]:
-    """Opening what does not open or stands open, closing likewise; what cannot be, or is so."""
-    if node.openness is None or node.openness >= 0.5:
-        yield SkillCall(SkillName.OPEN, (word,))
-    if node.openness is None or node.openness < 0.5:
-        yield SkillCall(SkillName.CLOSE, (word,))
-    known = default_catalogue()
-    cls = known.objects.get(node.class_name) or known.furniture.get(node.class_name)
-    affordances = {*node.affordances, *(cls.affordances if cls is not None else ())}
-    for skill in default_state_skills().values():
-        is_piece = node.kind is EntityKind.FURNITURE and not skill.furniture
-        # What no list knows may be anything.
-        is_unfit = affordances and default_states().unfit(skill.sets, affordances)
-        is_so = all(node.states.get(state) is value for state, value in skill.sets.items())
-        if is_piece or is_unfit or is_so:
-            yield SkillCall(skill.name, (word,))
 
 
 # Planner `react`: EPM's dialogue with a language model (EPM-2.5).
@@ -420,21 +369,9 @@ class NumberedScript:
             return self._short[agent].result(result, context.deltas(since))
         return result_turn(result, context.deltas(since))
 
-    def usable(self, agent: str, words: Words) -> Words:
-        """In the short wording, without things that no noun of the task may mean."""
-        return self._short[agent].usable(words) if self.strict else words
-
-    def is_all_seen(self, agent: str) -> bool:
-        """As far as the short wording knows; the paper's does not ask."""
-        return not self.strict or self._short[agent].is_all_seen
-
-    def needless(self, agent: str) -> Iterable[SkillCall]:
-        """As far as the short wording knows; in the paper's, none."""
-        return self._short[agent].needless() if self.strict else ()
-
-    def relations(self, agent: str) -> tuple[Relation, ...]:
-        """In the short wording, as the task says."""
-        return self._short[agent].relations() if self.strict else PUT_DOWN
+    def serving(self, agent: str) -> ShortDialogue | None:
+        """Only the short wording knows it."""
+        return self._short.get(agent)
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""

@@ -317,9 +317,7 @@ class Repeats:
 
     `at` is what it has gone to last, `acted` whether it has done more than to go and look. Where it
     is `strict`, for models that repeat themselves much, a call is not made twice in a row, whether
-    it failed or succeeded, what was explored is explored no more until it is opened or closed,
-    nowhere is gone twice with nothing done between, and what was put down is not picked up before
-    something else was done.
+    it failed or succeeded, and what was explored is explored no more until it is opened or closed.
     """
 
     broken: int = 0
@@ -329,9 +327,7 @@ class Repeats:
     _in_a_row: int = 0
     _blocked: dict[SkillCall, int] = field(default_factory=dict)
     _explored: dict[SkillCall, None] = field(default_factory=dict)
-    _walked: dict[SkillCall, None] = field(default_factory=dict)
     _held: dict[str, None] = field(default_factory=dict)
-    _put_down: tuple[SkillCall, ...] = ()
     at: str | None = None
     acted: bool = False
 
@@ -341,13 +337,17 @@ class Repeats:
         # A placement is excluded by its place, where another thing may go next.
         last = self._last if self.strict and self._in_a_row else None
         again = [last] if last is not None and last.name != SkillName.PLACE else []
-        vain = [*self._explored, *self._walked, *self._put_down, *again]
-        return tuple(dict.fromkeys([*self._blocked, *vain]))
+        return tuple(dict.fromkeys([*self._blocked, *self._explored, *again]))
 
     @property
     def held(self) -> tuple[str, ...]:
         """What the agent has picked up and not yet put down."""
         return tuple(self._held)
+
+    @property
+    def explored(self) -> frozenset[str]:
+        """What was explored as it is now."""
+        return frozenset(str(call.arguments[0]) for call in self._explored)
 
     def take(self, call: SkillCall, result: SkillResult) -> str:
         """Records a result; returns a sentence for the model if the call is now excluded."""
@@ -382,13 +382,6 @@ class Repeats:
             self.at = thing
         self.acted |= result.succeeded and call.name not in _GOING
         if self.strict and result.succeeded:
-            if call.name not in (*_GOING, SkillName.OPEN, SkillName.CLOSE):
-                down = call.name == SkillName.PLACE
-                self._put_down = (SkillCall(SkillName.PICK, (thing,)),) if down else ()
-            if call.name == SkillName.NAVIGATE:
-                self._walked[call] = None
-            else:
-                self._walked.clear()
             if call.name == SkillName.EXPLORE_FURNITURE:
                 self._explored[call] = None
             elif call.name in (SkillName.OPEN, SkillName.CLOSE):

@@ -35,8 +35,6 @@ _FREE_CHARACTER = "[ \"'.:,!a-zA-Z_0-9]"
 # May be empty, as there; a question may not.
 _FREE_TEXT = f"{_FREE_CHARACTER}{{0,{MAX_FREE_TEXT}}}"
 _QUESTION = f"{_FREE_CHARACTER}{{1,{MAX_FREE_TEXT}}}"
-# Skills that go to what they are for.
-_REACHING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE})
 _RULE_OF_ROLE = {
     Role.OBJECT: "object",
     Role.FURNITURE: "furniture",
@@ -91,9 +89,8 @@ class Ability:
         verbs: its skills and tools.
         blocked: calls that are excluded because they failed repeatedly.
         may_ask: whether it may ask the person with `Ask[...]`.
-        held: what it has in its hands, which alone it can put down; None = not considered.
-        full: whether it has no free hand to pick up with; only with `held`.
-        near: what it is next to, and so can handle; None = not considered.
+        held: what it has in its hands, which alone it can put down, and with which it picks nothing
+            up; None = not considered.
         relations: how it may put things down: on something, or within.
     """
 
@@ -101,8 +98,6 @@ class Ability:
     blocked: tuple[SkillCall, ...] = ()
     may_ask: bool = False
     held: tuple[str, ...] | None = None
-    full: bool = False
-    near: tuple[str, ...] | None = None
     relations: tuple[Relation, ...] = PUT_DOWN
 
 
@@ -124,6 +119,11 @@ class TurnGrammar:
     def read(self) -> Grammar:
         """The same grammar, parsed."""
         return read_grammar(self.text)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether an agent has nothing to call."""
+        return any(f"{rule} ::= \n" in self.text for rule in self.call_rules.values())
 
     def allows(self, agent: str, call: str) -> bool:
         """Whether a call in canonical spelling is possible for an agent now."""
@@ -246,11 +246,10 @@ class _Rules:
         """The rule of a call, or "" if there is no possible argument."""
         without = {c.arguments for c in ability.blocked if c.name == verb}
         roles = roles_of(verb)
-        if ability.full and verb == SkillName.PICK:
+        if ability.held and verb == SkillName.PICK:
             return ""
-        far = self._far(verb, ability)
         # A call blocked for one agent is not blocked for the others.
-        name = verb.lower() + (agent.removeprefix("call") if without or far else "")
+        name = verb.lower() + (agent.removeprefix("call") if without else "")
         if takes_text(verb):
             return self._add(name, f'"{verb}[" {_FREE_TEXT} "]"')
         if not roles:
@@ -258,19 +257,10 @@ class _Rules:
         if Role.RELATION in roles:
             if ability.held is not None:
                 name = verb.lower() + agent.removeprefix("call")
-            body = self._place(verb, far | {words[2] for words in without}, ability)
+            body = self._place(verb, {words[2] for words in without}, ability)
         else:
-            body = self._entities(verb, roles, far | {words[-1] for words in without})
+            body = self._entities(verb, roles, {words[-1] for words in without})
         return self._add(name, body) if body else ""
-
-    def _far(self, verb: str, ability: Ability) -> set[str | None]:
-        """What a skill cannot be applied to from where the agent is."""
-        if ability.near is None or verb in _REACHING:
-            return set()
-        held = ability.held or ()
-        at_hand = {*ability.near, *held} - {*(held if verb == SkillName.PICK else ())}
-        named = (*self._names["object"], *self._names["furniture"])
-        return {name for name in named if name not in at_hand}
 
     def _entities(self, verb: str, roles: Sequence[Role], not_last: set[str | None]) -> str:
         rules = [self._argument(_RULE_OF_ROLE[role], set()) for role in roles[:-1]]

@@ -97,15 +97,6 @@ def read_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...
     return found
 
 
-def nouns_of(text: str) -> tuple[Token, ...]:
-    """The nouns of an instruction that may mean things or furniture, each once, in their order."""
-    found: dict[tuple[frozenset[str], frozenset[str]], Token] = {}
-    for token in split_tokens(text):
-        if token.objects or token.furniture:
-            found.setdefault((token.objects, token.furniture), token)
-    return tuple(found.values())
-
-
 def split_tokens(text: str, vocabulary: Collection[str] = ()) -> tuple[Token, ...]:
     """As `read_tokens`, of any text."""
     words = [token.word for token in tokens_of(_asked(text))]
