@@ -60,6 +60,8 @@ class UpdaterOptions:
         missing_share: smallest share of the image that it would fill to be found absent.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
         forget_s: a candidate that is not seen again for so long is dropped.
+        off_m: how far off its place a thing is seen because poses and depth err: what is so much
+            farther away may still be the same.
     """
 
     min_distance_m: float = 0.2
@@ -76,6 +78,7 @@ class UpdaterOptions:
     missing_share: float = 0.0006
     hand_m: float = 0.35
     forget_s: float = 30.0
+    off_m: float = 0.0
 
 
 @dataclass(slots=True)
@@ -141,7 +144,8 @@ class LearnedUpdater:
         self._records: dict[int, _Record] = {}
         self._hands: dict[str, _Grasp] = {}
         self._openings = Openings(layout)
-        self._rising = Rising(layout)
+        # Where poses err, backs and boards of furniture rise from its surfaces as things do.
+        self._rising = None if self._options.off_m else Rising(layout)
         self._looks: dict[str, tuple[CameraFrame, FrameDetections]] = {}
 
     def update(
@@ -184,7 +188,9 @@ class LearnedUpdater:
         gone, known, free = self._contradicted(things, matched, free, frame.pose)
         operations += [self._followed(e, d, openness, numbers) for e, d in known]
         matched |= {e.entity_id for e, _ in known}
-        twice = seen_twice(things, matched, lambda e: self._records[e.entity_id].handled)
+        twice = seen_twice(
+            things, matched, lambda e: self._records[e.entity_id].handled, options.off_m
+        )
         stay = [e for e in things if e not in gone and e not in twice]
         added = self._new(self._believed(free, frame.pose, observation.stamp_s), stay)
         # What cannot be told from other things is neither missed nor another.
@@ -309,7 +315,8 @@ class LearnedUpdater:
         return gone, known, left
 
     def _half_width(self, class_name: str) -> float:
-        return max(0.08, 0.5 * sorted(self._objects[class_name].size_m)[1])
+        breadth_m = sorted(self._objects[class_name].size_m)[1]
+        return max(0.08, 0.5 * breadth_m) + self._options.off_m
 
     def _missed(
         self, hidden: Sequence[Entity], seen: Sequence[Detection], frame: CameraFrame
@@ -333,7 +340,7 @@ class LearnedUpdater:
             _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _DEFAULT_SIZE_M
             share = (intrinsics.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
             share /= intrinsics.width_px * intrinsics.height_px
-            bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
+            bare = measured >= depth_m - _HIDING_M - options.off_m and share >= options.missing_share
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
                 continue
@@ -386,8 +393,9 @@ class LearnedUpdater:
         """Those that are not the second view of a thing that is remembered already."""
         found = []
         for candidate in believed:
-            name = candidate.class_name
-            if not is_remembered(name, self._objects[name].size_m, candidate.center_m, things):
+            name, at_m = candidate.class_name, candidate.center_m
+            size_m = self._objects[name].size_m
+            if not is_remembered(name, size_m, at_m, things, self._options.off_m):
                 found.append(candidate)
         return found
 
