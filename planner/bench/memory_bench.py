@@ -18,9 +18,7 @@ from planner.app.house_tour import AGENT, tour, tour_episode
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.memory.memory import Memory
 from planner.memory.scores import (
-    Interval,
     TrueThings,
-    interval,
     placed_things,
     score_truth,
     true_things,
@@ -303,6 +301,31 @@ class _Staleness:
 
 
 # Output
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its 95 % interval over houses or episodes, by resampling them."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def interval(values: Sequence[float | None], rounds: int = 2000, seed: int = 0) -> Interval | None:
+    """The mean of the values that there are; None without any."""
+    known = np.array([v for v in values if v is not None], float)
+    if not known.size:
+        return None
+    rng = np.random.default_rng(seed)
+    means = known[rng.integers(known.size, size=(rounds, known.size))].mean(axis=1)
+    low, high = (float(v) for v in np.quantile(means, (0.025, 0.975)))
+    return Interval(float(known.mean()), low, high, int(known.size))
+
 
 _RATES = (
     "precision",

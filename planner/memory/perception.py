@@ -184,9 +184,7 @@ def _behind(
 
 
 def make_perceiving(request: UpdaterRequest, eye: FrameDetector, off_m: float = 0) -> MakeUpdater:
-    """What makes a house's updater that looks with a detector, as the options say.
-
-    Its sensors show things up to `off_m` off their places.
+    """What makes a house's updater with a detector that sees things up to `off_m` off their places.
 
     Raises:
         PlannerError: for a depth model that cannot be used, or true segments without a simulator.

@@ -156,11 +156,7 @@ def seen_twice(
 ) -> list[Entity]:
     """Things that no detection shows while one shows a thing of their class in their place.
 
-    Args:
-        things: what is remembered, without what is held.
-        matched: numbers of those that detections show.
-        is_known_apart: whether more than pictures tells that a thing exists.
-        off_m: how far off its place a thing may be seen.
+    Detections show what is `matched`; that others exist may be known from more than pictures.
     """
     shown = [thing for thing in things if thing.entity_id in matched]
     return [

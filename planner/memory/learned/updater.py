@@ -60,8 +60,7 @@ class UpdaterOptions:
         missing_share: smallest share of the image that it would fill to be found absent.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
         forget_s: a candidate that is not seen again for so long is dropped.
-        off_m: how far off its place a thing is seen because poses and depth err: what is so much
-            farther away may still be the same.
+        off_m: how far off its place a thing is seen, because poses and depth err.
     """
 
     min_distance_m: float = 0.2
@@ -327,7 +326,7 @@ class LearnedUpdater:
         options = self._options
         points = np.array([e.position_m for e in hidden], float)
         projected = project(frame.intrinsics, frame.pose, points)
-        intrinsics = frame.intrinsics
+        intrinsics, hiding_m = frame.intrinsics, _HIDING_M + options.off_m
         inside = in_image(intrinsics, projected, intrinsics.width_px * _MARGIN)
         inside &= (projected[:, 2] >= options.min_distance_m) & (
             projected[:, 2] <= options.missing_to_m
@@ -340,7 +339,7 @@ class LearnedUpdater:
             _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _DEFAULT_SIZE_M
             share = (intrinsics.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
             share /= intrinsics.width_px * intrinsics.height_px
-            bare = measured >= depth_m - _HIDING_M - options.off_m and share >= options.missing_share
+            bare = share >= options.missing_share and measured >= depth_m - hiding_m
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
                 continue
@@ -391,13 +390,14 @@ class LearnedUpdater:
 
     def _new(self, believed: list[_Candidate], things: Sequence[Entity]) -> list[_Candidate]:
         """Those that are not the second view of a thing that is remembered already."""
-        found = []
-        for candidate in believed:
-            name, at_m = candidate.class_name, candidate.center_m
-            size_m = self._objects[name].size_m
-            if not is_remembered(name, size_m, at_m, things, self._options.off_m):
-                found.append(candidate)
-        return found
+        off_m = self._options.off_m
+        return [
+            c
+            for c in believed
+            if not is_remembered(
+                c.class_name, self._objects[c.class_name].size_m, c.center_m, things, off_m
+            )
+        ]
 
     def _candidate(self, detection: Detection) -> _Candidate | None:
         """The candidate that a detection shows: of its class nearby, or anything in its place."""
@@ -461,11 +461,11 @@ def _taken_for_another(
     entity: Entity, record: _Record, detection: Detection, options: UpdaterOptions
 ) -> _Candidate:
     """What takes the place of a thing that is another: it is believed at once."""
-    nearer = detection.distance_m <= (entity.seen_distance_m or math.inf)
+    before_m = entity.seen_distance_m or math.inf
     return _Candidate(
         record.evidence,
-        detection.center_m if nearer else entity.position_m,
-        min(detection.distance_m, entity.seen_distance_m or math.inf),
+        detection.center_m if detection.distance_m <= before_m else entity.position_m,
+        min(detection.distance_m, before_m),
         2 * options.looks,
         math.inf,
         record.pose or Pose((0.0, 0.0, 0.0)),
@@ -479,23 +479,17 @@ def _pairs(
 ) -> list[tuple[Entity, Detection]]:
     """Remembered things and detections of the same class, nearest first, each once."""
     near = sorted(
-        (
-            (math.dist(entity.position_m, detection.center_m), i, j)
-            for i, entity in enumerate(things)
-            for j, detection in enumerate(seen)
-            if entity.class_name == detection.class_name
-        ),
+        (away_m, i, j)
+        for i, entity in enumerate(things)
+        for j, detection in enumerate(seen)
+        if entity.class_name == detection.class_name
+        and (away_m := math.dist(entity.position_m, detection.center_m)) <= radius(entity)
     )
-    entities: set[int] = set()
-    detections: set[int] = set()
-    found = []
-    for away_m, i, j in near:
-        if i in entities or j in detections or away_m > radius(things[i]):
-            continue
-        entities.add(i)
-        detections.add(j)
-        found.append((things[i], seen[j]))
-    return found
+    found: dict[int, int] = {}
+    for _, i, j in near:
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(things[i], seen[j]) for i, j in found.items()]
 
 
 def _facts_of(entity: Entity, evidence: Evidence) -> Facts:
