@@ -192,7 +192,7 @@ def _model(args: argparse.Namespace) -> int:
         read_frames(args.data),
         args.output,
         network,
-        ClassifierRecipe(seed=args.seed, device=args.device, off_m=args.off),
+        ClassifierRecipe(seed=args.seed, device=args.device, off_m=_share(args.off, "--off")),
         _print_progress,
         looked_at=args.looked_at,
         more=read_frames(args.more) if args.more else (),

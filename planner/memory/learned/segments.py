@@ -273,7 +273,7 @@ def write_model(path: Path, model: Model) -> None:
     """
     metadata = {
         **model.notes,
-        "off_m": f"{model.off_m:g}",
+        "off_m": f"{model.off_m:.3f}",
         "planner_memory_model": VERSION,
         "classes": json.dumps(model.classes),
     }
@@ -293,6 +293,6 @@ def read_model_file(path: Path) -> Model:
     require_shapes(path, weights, {**network_shapes(), **classifier_shapes(len(classes))})
     # Models had no such note before.
     off = metadata.pop("off_m", "0")
-    if not re.fullmatch(r"0|0?\.\d+", off):
-        raise FileError(path, "off_m", f"{off!r} is not a distance below a metre")
+    if not re.fullmatch(r"0(\.\d+)?|1(\.0+)?", off):
+        raise FileError(path, "off_m", f"{off!r} is not a distance of a metre at most")
     return Model(classes, weights, metadata, float(off))
