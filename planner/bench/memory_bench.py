@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -327,23 +327,8 @@ def interval(values: Sequence[float | None], rounds: int = 2000, seed: int = 0) 
     return Interval(float(known.mean()), low, high, int(known.size))
 
 
-_RATES = (
-    "precision",
-    "recall",
-    "recall_seen",
-    "recall_all",
-    "precision_any_class",
-    "recall_any_class",
-    "precision_any_place",
-    "recall_any_place",
-    "hallucinations_end",
-    "hallucinations_mean",
-    "error_m",
-    "parents_right",
-    "staleness_s",
-    "stale_share",
-    "update_ms",
-    "size_bytes",
+_RATES = tuple(
+    f.name for f in fields(HouseScore) if f.name not in ("house", "updater", "looks", "curve")
 )
 
 
