@@ -28,10 +28,10 @@ from machine import print_table
 from planner.app.embedded_run import run_embedded
 from planner.app.house_tour import AGENT, tour_episode
 from planner.app.run_options import RunOptions
+from planner.bench.memory_bench import interval
 from planner.episodes.episode_file import unpacked
 from planner.memory.learned.detector import Detector
 from planner.memory.learned.updater import LearnedUpdater
-from planner.memory.scores import interval
 from planner.planning.expert.expert import Expert
 from planner.world.house_checks import load_episode, load_house
 from planner.world.share import config_dir

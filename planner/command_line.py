@@ -219,7 +219,7 @@ def add_sensors_flag(parser: argparse._ActionsContainer) -> None:
         default="",
         metavar="NAME",
         help="how the simulator's sensors err: consumer_rgbd, spot_hand, perfect or a file, and :S "
-        "after it for S times as strong; default: not at all",
+        "after it for S times as strong, :ERROR=S for one error; default: not at all",
     )
 
 

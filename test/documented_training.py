@@ -57,7 +57,8 @@ TRAINING: Mapping[str, str] = {
         "::test_views_are_made_and_a_second_call_makes_none_again"
     ),
     "planner train memory-model data/err data/rgbd --more data/clean "
-    "--start config/models/memory.safetensors      --steps 2500 --rate 1.5e-3 --looked-at 2000": (
+    "--start config/models/memory.safetensors      --steps 2500 --rate 1.5e-3 --looked-at 2000 "
+    "--off 0.07": (
         "test/planner/training/test_detector.py::test_training_can_begin_with_the_weights_that_ship"
     ),
     "planner train memory-data data/epm --episode trophy_show_0": (

@@ -23,7 +23,6 @@ from planner.training.frames import (
     FurnitureTruth,
     Manifest,
     ThingTruth,
-    intrinsics_record,
     missing_shards,
     read_shard,
     shard_path,
@@ -388,7 +387,7 @@ def frame_record(
         agent_kind=agent.body.kind.value,
         position_m=frame.pose.position_m,
         quaternion=frame.pose.orientation,
-        lens=intrinsics_record(frame.intrinsics),
+        lens=frame.intrinsics,
         things=tuple(
             ThingTruth(
                 instance=thing.instance_id,

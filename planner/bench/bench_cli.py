@@ -64,9 +64,10 @@ def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
     updaters = list(dict.fromkeys(score.updater for score in scores))
     colours = dict(zip(updaters, line_colours(len(updaters)), strict=True))
     last_s = max((p.stamp_s for s in scores for p in s.curve), default=1.0) or 1.0
+    most = float(max((p.hallucinations for s in scores for p in s.curve), default=1) or 1)
     for number, measure in enumerate(_CHARTS):
         top = number * height
-        max_value = _maximum(scores, measure)
+        max_value = most if measure == "hallucinations" else 1.0
         _frame(draw, font, top, measure, max_value, last_s)
         for score in scores:
             colour = colours[score.updater]
@@ -78,12 +79,6 @@ def draw_curves(scores: Sequence[HouseScore]) -> Image.Image:
             place = (width - 180, top + 8 + 16 * index)
             draw.text(place, updater, fill=colours[updater], font=font)
     return sheet
-
-
-def _maximum(scores: Sequence[HouseScore], measure: str) -> float:
-    if measure != "hallucinations":
-        return 1.0
-    return float(max((p.hallucinations for s in scores for p in s.curve), default=1) or 1)
 
 
 def _place(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -18,9 +18,7 @@ from planner.app.house_tour import AGENT, tour, tour_episode
 from planner.houses.clutter import ObjectRequest, place_objects
 from planner.memory.memory import Memory
 from planner.memory.scores import (
-    Interval,
     TrueThings,
-    interval,
     placed_things,
     score_truth,
     true_things,
@@ -305,11 +303,34 @@ class _Staleness:
 
 # Output
 
-_RATES = (
-    "precision", "recall", "recall_seen", "recall_all", "precision_any_class", "recall_any_class",
-    "precision_any_place", "recall_any_place", "hallucinations_end", "hallucinations_mean",
-    "error_m", "parents_right", "staleness_s", "stale_share", "update_ms", "size_bytes",
-)  # fmt: skip
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A mean with its 95 % interval over houses or episodes, by resampling them."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
+
+
+def interval(values: Sequence[float | None], rounds: int = 2000, seed: int = 0) -> Interval | None:
+    """The mean of the values that there are; None without any."""
+    known = np.array([v for v in values if v is not None], float)
+    if not known.size:
+        return None
+    rng = np.random.default_rng(seed)
+    means = known[rng.integers(known.size, size=(rounds, known.size))].mean(axis=1)
+    low, high = (float(v) for v in np.quantile(means, (0.025, 0.975)))
+    return Interval(float(known.mean()), low, high, int(known.size))
+
+
+_RATES = tuple(
+    f.name for f in fields(HouseScore) if f.name not in ("house", "updater", "looks", "curve")
+)
 
 
 def summary(scores: Sequence[HouseScore]) -> dict[str, dict[str, Interval | None]]:

@@ -78,6 +78,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="whose network is the first: folder of an earlier training, or a model's file",
     )
     model.add_argument("--rate", type=float, default=steps.rate, help="highest learning rate")
+    model.add_argument(
+        "--off",
+        type=float,
+        default=0.0,
+        metavar="METRES",
+        help="how far off their places the sensors that it is for show things; kept in the model",
+    )
 
     tuned = actions.add_parser(
         "memory", help="a LoRA adapter of a vision-language model, from conversations"
@@ -185,7 +192,7 @@ def _model(args: argparse.Namespace) -> int:
         read_frames(args.data),
         args.output,
         network,
-        ClassifierRecipe(seed=args.seed, device=args.device),
+        ClassifierRecipe(seed=args.seed, device=args.device, off_m=_share(args.off, "--off")),
         _print_progress,
         looked_at=args.looked_at,
         more=read_frames(args.more) if args.more else (),

@@ -124,11 +124,7 @@ def _enclosing(piece: Furniture, openness: float, local: Vec3) -> str | None:
             shifts.append(openness * piece.joint(hollow.joint).travel)
         for shift in shifts:
             axis = piece.joint(hollow.joint).axis if hollow.joint is not None else (0.0, 0.0, 0.0)
-            center = (
-                hollow.center[0] + shift * axis[0],
-                hollow.center[1] + shift * axis[1],
-                hollow.center[2] + shift * axis[2],
-            )
+            center = [c + shift * a for c, a in zip(hollow.center, axis, strict=True)]
             if all(abs(p - c) <= s / 2 for p, c, s in zip(local, center, hollow.size, strict=True)):
                 return hollow.name
     return None

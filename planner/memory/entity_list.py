@@ -55,6 +55,7 @@ class Provenance:
         author: updater, action or person, for the record.
         agent: whose camera or action it is; "" for a person's edit.
         camera: the exposure that pixels refer to; None where operations bring positions.
+        taken: what an older picture still shows where it was, and cannot add.
     """
 
     stamp_s: float
@@ -62,6 +63,7 @@ class Provenance:
     source: Source
     agent: str = ""
     camera: CameraFrame | None = None
+    taken: tuple[Entity, ...] = ()
 
 
 @record
@@ -87,6 +89,8 @@ class _RefusedError(ValueError):
 
 # What takes the place of a thing in one change is not further from it.
 _SUCCESSOR_M = 0.2
+# A thing of the class of one that was taken is that one, if it is seen no further from its place.
+_TAKEN_M = 0.35
 
 
 class EntityList:
@@ -234,6 +238,10 @@ class EntityList:
         position_m, distance_m = _place(operation, provenance)
         facts = operation.facts
         class_name = facts.class_name if facts else read_description(text).class_name
+        for thing in provenance.taken:
+            near = math.dist(thing.position_m, position_m) <= _TAKEN_M
+            if near and thing.class_name == class_name:
+                raise _RefusedError(f"{thing.name} was taken from there after the picture")
         name = operation.name or self._free_name(class_name or UNNAMED_CLASS)
         if name in self._by_name:
             raise _RefusedError(f"{name} is Object.{self._by_name[name]} already")

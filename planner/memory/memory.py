@@ -222,6 +222,7 @@ class Memory:
             source=Source.SEEN,
             agent=observation.agent,
             camera=observation.cameras.get(CAMERA),
+            taken=self._taken_since(observation.stamp_s, author),
         )
         return self._keep(self._list.apply(operations, provenance))
 
@@ -278,6 +279,12 @@ class Memory:
             entity is not None and entity.source is not Source.SEEN and stamp_s <= entity.stamp_s
             and not (entity.source is Source.TOLD and entity.is_furniture)
         )  # fmt: skip
+
+    def _taken_since(self, stamp_s: float, author: str) -> tuple[Entity, ...]:
+        """What others than the author picked up or removed, where it was."""
+        later = [c for c in self._history if c.stamp_s >= stamp_s and c.author != author]
+        edits = [edit for change in later for edit in change.edits]
+        return tuple(e.entity for e in edits if e.entity.picked or e.kind is OperationKind.REMOVE)
 
     def _note_seen_agent(self, operation: Operation, stamp_s: float) -> None:
         known = self._agents.get(operation.name or "")

@@ -22,7 +22,7 @@ import shapely
 from numpy.typing import NDArray
 
 from planner.memory.learned.detector import Detection, FrameDetections, Rising
-from planner.memory.learned.updater import FrameDetector, LearnedUpdater
+from planner.memory.learned.updater import FrameDetector, LearnedUpdater, UpdaterOptions
 from planner.memory.maps.object_map import centroid, true_detections
 from planner.memory.part import (
     DEPTH_MODEL,
@@ -183,8 +183,8 @@ def _behind(
     return Detection(class_name, 1.0, (x, y, z), depth_m, pixel, cells)
 
 
-def make_perceiving(request: UpdaterRequest, eye: FrameDetector) -> MakeUpdater:
-    """What makes a house's updater that looks with a detector, as the options say.
+def make_perceiving(request: UpdaterRequest, eye: FrameDetector, off_m: float = 0) -> MakeUpdater:
+    """What makes a house's updater with a detector that sees things up to `off_m` off their places.
 
     Raises:
         PlannerError: for a depth model that cannot be used, or true segments without a simulator.
@@ -197,7 +197,7 @@ def make_perceiving(request: UpdaterRequest, eye: FrameDetector) -> MakeUpdater:
     estimator = _estimator(str(options[DEPTH_MODEL]), request.model.device)
 
     def make(layout: House) -> MemoryUpdater:
-        updater = LearnedUpdater(layout, eye, name=request.name)
+        updater = LearnedUpdater(layout, eye, UpdaterOptions(off_m=off_m), name=request.name)
         return updater if estimator is None else EstimatedDepth(updater, estimator)
 
     return make

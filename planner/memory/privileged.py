@@ -417,7 +417,6 @@ def _view(
 @lru_cache
 def _intrinsics(kind: AgentKind) -> Intrinsics:
     mount = default_bodies()[kind].cameras[CAMERA]
-    focal_px = mount.width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
-    return Intrinsics(
-        mount.width_px, mount.height_px, focal_px, focal_px, mount.width_px / 2, mount.height_px / 2
-    )
+    width_px, height_px = mount.width_px, mount.height_px
+    focal_px = width_px / 2 / math.tan(mount.horizontal_fov_rad / 2)
+    return Intrinsics(width_px, height_px, focal_px, focal_px, width_px / 2, height_px / 2)

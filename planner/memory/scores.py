@@ -136,30 +136,6 @@ def score(
     return Score(matches, len(remembered), len(true))
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean with its 95 % interval over houses or episodes, by resampling them."""
-
-    mean: float
-    low: float
-    high: float
-    count: int
-
-    def __str__(self) -> str:
-        return f"{self.mean:.3f} [{self.low:.3f}, {self.high:.3f}]"
-
-
-def interval(values: Sequence[float | None], rounds: int = 2000, seed: int = 0) -> Interval | None:
-    """The mean of the values that there are; None without any."""
-    known = np.array([v for v in values if v is not None], float)
-    if not known.size:
-        return None
-    rng = np.random.default_rng(seed)
-    means = known[rng.integers(known.size, size=(rounds, known.size))].mean(axis=1)
-    low, high = (float(v) for v in np.quantile(means, (0.025, 0.975)))
-    return Interval(float(known.mean()), low, high, int(known.size))
-
-
 # What is true of a house's movable things, and how a memory scores against it.
 
 

@@ -32,7 +32,8 @@ def _make_learned(request: UpdaterRequest) -> MakeUpdater:
     # Command lines have made a name a path.
     named = shipped_model(Path(given).name)
     path = named if not Path(given).exists() and named.is_file() else Path(given)
-    return make_perceiving(request, Detector.load(path if given else None))
+    detector = Detector.load(path if given else None)
+    return make_perceiving(request, detector, detector.off_m)
 
 
 def _make_voxels(form: str, request: UpdaterRequest) -> MakeUpdater:

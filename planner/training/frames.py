@@ -33,17 +33,6 @@ _MAX_MM = 65_535
 _PNG = (cv2.IMWRITE_PNG_COMPRESSION, 1)
 
 
-class IntrinsicsRecord(FileModel):
-    """An ideal pinhole camera in pixels."""
-
-    width_px: int
-    height_px: int
-    fx_px: float
-    fy_px: float
-    cx_px: float
-    cy_px: float
-
-
 class ThingTruth(FileModel):
     """A movable thing in the image: its instance id, class and the middle of its box in map."""
 
@@ -71,7 +60,7 @@ class FrameRecord(FileModel):
     agent_kind: str
     position_m: Vec3
     quaternion: Quaternion
-    lens: IntrinsicsRecord
+    lens: Intrinsics
     things: tuple[ThingTruth, ...] = ()
     furniture: tuple[FurnitureTruth, ...] = ()
 
@@ -110,9 +99,7 @@ class RecordedFrame:
             rgb=np.ascontiguousarray(rgb.astype(np.uint8)),
             depth_m=depth.astype(np.float32) / np.float32(1000),
             instances=instances.astype(np.int32),
-            intrinsics=Intrinsics(
-                lens.width_px, lens.height_px, lens.fx_px, lens.fy_px, lens.cx_px, lens.cy_px
-            ),
+            intrinsics=lens,
             pose=Pose(self.record.position_m, self.record.quaternion),
         )
 
@@ -211,18 +198,6 @@ def read_manifest(root: Path) -> Manifest:
         FileError: if there is none, so that the data set is incomplete.
     """
     return read_model(root / MANIFEST_FILE, Manifest)
-
-
-def intrinsics_record(intrinsics: Intrinsics) -> IntrinsicsRecord:
-    """Camera intrinsics in the file's format."""
-    return IntrinsicsRecord(
-        width_px=intrinsics.width_px,
-        height_px=intrinsics.height_px,
-        fx_px=intrinsics.fx_px,
-        fy_px=intrinsics.fy_px,
-        cx_px=intrinsics.cx_px,
-        cy_px=intrinsics.cy_px,
-    )
 
 
 def missing_shards(root: Path, count: int) -> Iterator[int]:

@@ -62,7 +62,7 @@ class Examples:
 
 @dataclass(frozen=True, slots=True)
 class ClassifierRecipe:
-    """How the classifier is trained; `device` is `cpu` or `cuda`."""
+    """How the classifier is trained; `device` is `cpu` or `cuda`, `off_m` as in `Model`."""
 
     rounds: int = 40
     batch: int = 256
@@ -70,6 +70,7 @@ class ClassifierRecipe:
     drop: float = 0.1
     seed: int = 1
     device: str = "cpu"
+    off_m: float = 0.0
     min_presence: tuple[float, ...] = (0.3, 0.5)
 
 
@@ -276,5 +277,5 @@ def finish_model(
     on_progress(f"{len(examples.labels)} segments, {nothing} of them of nothing")
     learned = train_classifier(examples, len(classes), recipe, on_progress)
     path = folder / MODEL_FILE
-    write_model(path, Model(classes, {**weights, **learned}, notes))
+    write_model(path, Model(classes, {**weights, **learned}, notes, recipe.off_m))
     return path

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -195,7 +196,25 @@ class SensorModel(FileModel):
         update |= {"picture_late_s": self.picture_late_s * factor, "noise": Noise(**shares)}
         return self.model_copy(update=update)
 
+    def with_error(self, error: str, factor: float) -> Self:
+        """With one of `ERRORS` that many times as strong."""
+        name, *fields = ERRORS[error]
+        part = getattr(self, name)
+        scaled = {field: factor * getattr(part, field) for field in fields}
+        scaled = {f: min(v, 1.0) if f.endswith("_holes") else v for f, v in scaled.items()}
+        made = part.model_copy(update=scaled) if fields else factor * part
+        return self.model_copy(update={name: made})
 
+
+# Errors by name: a part of the model, and those of its fields that grow with the error.
+ERRORS: Mapping[str, tuple[str, ...]] = {
+    "noise": ("depth", "noise_m", "noise_per_m2", "lateral_px", "disparity_step"),
+    "holes": ("depth", "edge_holes", "dark_holes", "shiny_holes"),
+    "blur": ("colour", "blur_px"),
+    "calibration": ("calibration", "strength"),
+    "late": ("picture_late_s",),
+    "drift": ("localisation", "drift_m", "drift_deg"),
+}
 _SHARES = ("failed_grasps", "failed_places", "dropped_frames")
 PERFECT = "perfect"
 
@@ -206,14 +225,15 @@ def sensor_names() -> tuple[str, ...]:
 
 
 def read_sensors(name: str) -> SensorModel:
-    """A shipped model by name, or a file in the same form; `NAME:S` is S times as strong.
+    """A shipped model by name, or a file; `:S` after it: S times as strong, `:ERROR=S`: one error.
 
     Raises:
         PlannerError: if there is none.
         FileError: naming the file, the field and the reason.
     """
     named, _, factor = name.rpartition(":")
-    strength = _strength(factor) if named else None
+    error, _, number = factor.rpartition("=")
+    strength = _strength(number) if named and (not error or error in ERRORS) else None
     base = name if strength is None else named
     if "/" in base or base.endswith((".yaml", ".json")):
         path = Path(base)
@@ -226,7 +246,9 @@ def read_sensors(name: str) -> SensorModel:
                 f"{', '.join(known)}, or name a .yaml file"
             )
     model = read_model(path, SensorModel)
-    return model if strength is None else model.scaled(strength)
+    if strength is None or not error:
+        return model if strength is None else model.scaled(strength)
+    return model.with_error(error, strength)
 
 
 def _strength(text: str) -> float | None:

@@ -194,7 +194,7 @@ class Detector:
         unknown = [name for name in model.classes if name not in catalogue.objects]
         if unknown:
             raise PlannerError(f"the memory model knows {unknown[0]!r}, the catalogue does not")
-        self.classes = model.classes
+        self.classes, self.off_m = model.classes, model.off_m
         self._weights = model.weights
         self._options = options or DetectorOptions()
         self._reach = np.array([_reach(catalogue.objects[name].size_m) for name in model.classes])

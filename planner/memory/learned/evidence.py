@@ -137,9 +137,11 @@ def apart_m(size_m: Vec3) -> float:
     return max(_LEAST_M, _SHARE * sorted(size_m)[1])
 
 
-def is_remembered(class_name: str, size_m: Vec3, center_m: Vec3, things: Sequence[Entity]) -> bool:
-    """Whether a remembered thing of the class is so near that it is the same one."""
-    limit_m = apart_m(size_m)
+def is_remembered(
+    class_name: str, size_m: Vec3, center_m: Vec3, things: Sequence[Entity], off_m: float
+) -> bool:
+    """Whether a thing of the class, seen `off_m` off its place, is so near that it is the same."""
+    limit_m = apart_m(size_m) + off_m
     return any(
         thing.class_name == class_name and math.dist(thing.position_m, center_m) < limit_m
         for thing in things
@@ -147,14 +149,14 @@ def is_remembered(class_name: str, size_m: Vec3, center_m: Vec3, things: Sequenc
 
 
 def seen_twice(
-    things: Sequence[Entity], matched: set[int], is_known_apart: Callable[[Entity], bool]
+    things: Sequence[Entity],
+    matched: set[int],
+    is_known_apart: Callable[[Entity], bool],
+    off_m: float,
 ) -> list[Entity]:
     """Things that no detection shows while one shows a thing of their class in their place.
 
-    Args:
-        things: what is remembered, without what is held.
-        matched: numbers of those that detections show.
-        is_known_apart: whether more than pictures tells that a thing exists.
+    Detections show what is `matched`; that others exist may be known from more than pictures.
     """
     shown = [thing for thing in things if thing.entity_id in matched]
     return [
@@ -162,7 +164,7 @@ def seen_twice(
         for thing in things
         if thing.entity_id not in matched
         and not is_known_apart(thing)
-        and is_remembered(thing.class_name, thing.size_m, thing.position_m, shown)
+        and is_remembered(thing.class_name, thing.size_m, thing.position_m, shown, off_m)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -250,11 +251,13 @@ class Model:
         classes: names of the movable things it tells apart, in the network's order.
         weights: float32 by the names of `network_shapes` and `classifier_shapes`.
         notes: how it was trained, for the record.
+        off_m: how far off their places the sensors that it is for show things.
     """
 
     classes: tuple[str, ...]
     weights: Mapping[str, Array]
     notes: Mapping[str, str]
+    off_m: float = 0.0
 
 
 def shipped_model(name: str = "") -> Path:
@@ -270,6 +273,7 @@ def write_model(path: Path, model: Model) -> None:
     """
     metadata = {
         **model.notes,
+        "off_m": f"{model.off_m:.3f}",
         "planner_memory_model": VERSION,
         "classes": json.dumps(model.classes),
     }
@@ -287,4 +291,8 @@ def read_model_file(path: Path) -> Model:
         raise FileError(path, "planner_memory_model", f"is not a memory model of version {VERSION}")
     classes = header_names(path, metadata, "classes")
     require_shapes(path, weights, {**network_shapes(), **classifier_shapes(len(classes))})
-    return Model(classes, weights, metadata)
+    # Models had no such note before.
+    off = metadata.pop("off_m", "0")
+    if not re.fullmatch(r"0(\.\d+)?|1(\.0+)?", off):
+        raise FileError(path, "off_m", f"{off!r} is not a distance of a metre at most")
+    return Model(classes, weights, metadata, float(off))

@@ -60,6 +60,7 @@ class UpdaterOptions:
         missing_share: smallest share of the image that it would fill to be found absent.
         hand_m: a thing this near an agent's hand is in it, where the agent holds something.
         forget_s: a candidate that is not seen again for so long is dropped.
+        off_m: how far off its place a thing is seen, because poses and depth err.
     """
 
     min_distance_m: float = 0.2
@@ -76,6 +77,7 @@ class UpdaterOptions:
     missing_share: float = 0.0006
     hand_m: float = 0.35
     forget_s: float = 30.0
+    off_m: float = 0.0
 
 
 @dataclass(slots=True)
@@ -141,7 +143,8 @@ class LearnedUpdater:
         self._records: dict[int, _Record] = {}
         self._hands: dict[str, _Grasp] = {}
         self._openings = Openings(layout)
-        self._rising = Rising(layout)
+        # Where poses err, backs and boards of furniture rise from its surfaces as things do.
+        self._rising = None if self._options.off_m else Rising(layout)
         self._looks: dict[str, tuple[CameraFrame, FrameDetections]] = {}
 
     def update(
@@ -184,7 +187,9 @@ class LearnedUpdater:
         gone, known, free = self._contradicted(things, matched, free, frame.pose)
         operations += [self._followed(e, d, openness, numbers) for e, d in known]
         matched |= {e.entity_id for e, _ in known}
-        twice = seen_twice(things, matched, lambda e: self._records[e.entity_id].handled)
+        twice = seen_twice(
+            things, matched, lambda e: self._records[e.entity_id].handled, options.off_m
+        )
         stay = [e for e in things if e not in gone and e not in twice]
         added = self._new(self._believed(free, frame.pose, observation.stamp_s), stay)
         # What cannot be told from other things is neither missed nor another.
@@ -309,7 +314,8 @@ class LearnedUpdater:
         return gone, known, left
 
     def _half_width(self, class_name: str) -> float:
-        return max(0.08, 0.5 * sorted(self._objects[class_name].size_m)[1])
+        breadth_m = sorted(self._objects[class_name].size_m)[1]
+        return max(0.08, 0.5 * breadth_m) + self._options.off_m
 
     def _missed(
         self, hidden: Sequence[Entity], seen: Sequence[Detection], frame: CameraFrame
@@ -320,7 +326,7 @@ class LearnedUpdater:
         options = self._options
         points = np.array([e.position_m for e in hidden], float)
         projected = project(frame.intrinsics, frame.pose, points)
-        intrinsics = frame.intrinsics
+        intrinsics, hiding_m = frame.intrinsics, _HIDING_M + options.off_m
         inside = in_image(intrinsics, projected, intrinsics.width_px * _MARGIN)
         inside &= (projected[:, 2] >= options.min_distance_m) & (
             projected[:, 2] <= options.missing_to_m
@@ -333,7 +339,7 @@ class LearnedUpdater:
             _, height_m, width_m = sorted(entity.size_m) if any(entity.size_m) else _DEFAULT_SIZE_M
             share = (intrinsics.fx_px / depth_m) ** 2 * height_m * width_m * _FILL
             share /= intrinsics.width_px * intrinsics.height_px
-            bare = measured >= depth_m - _HIDING_M and share >= options.missing_share
+            bare = share >= options.missing_share and measured >= depth_m - hiding_m
             near = any(math.dist(d.center_m, entity.position_m) <= _BESIDE_M for d in seen)
             if not bare or near:
                 continue
@@ -384,12 +390,14 @@ class LearnedUpdater:
 
     def _new(self, believed: list[_Candidate], things: Sequence[Entity]) -> list[_Candidate]:
         """Those that are not the second view of a thing that is remembered already."""
-        found = []
-        for candidate in believed:
-            name = candidate.class_name
-            if not is_remembered(name, self._objects[name].size_m, candidate.center_m, things):
-                found.append(candidate)
-        return found
+        off_m = self._options.off_m
+        return [
+            c
+            for c in believed
+            if not is_remembered(
+                c.class_name, self._objects[c.class_name].size_m, c.center_m, things, off_m
+            )
+        ]
 
     def _candidate(self, detection: Detection) -> _Candidate | None:
         """The candidate that a detection shows: of its class nearby, or anything in its place."""
@@ -453,11 +461,11 @@ def _taken_for_another(
     entity: Entity, record: _Record, detection: Detection, options: UpdaterOptions
 ) -> _Candidate:
     """What takes the place of a thing that is another: it is believed at once."""
-    nearer = detection.distance_m <= (entity.seen_distance_m or math.inf)
+    before_m = entity.seen_distance_m or math.inf
     return _Candidate(
         record.evidence,
-        detection.center_m if nearer else entity.position_m,
-        min(detection.distance_m, entity.seen_distance_m or math.inf),
+        detection.center_m if detection.distance_m <= before_m else entity.position_m,
+        min(detection.distance_m, before_m),
         2 * options.looks,
         math.inf,
         record.pose or Pose((0.0, 0.0, 0.0)),
@@ -471,23 +479,17 @@ def _pairs(
 ) -> list[tuple[Entity, Detection]]:
     """Remembered things and detections of the same class, nearest first, each once."""
     near = sorted(
-        (
-            (math.dist(entity.position_m, detection.center_m), i, j)
-            for i, entity in enumerate(things)
-            for j, detection in enumerate(seen)
-            if entity.class_name == detection.class_name
-        ),
+        (away_m, i, j)
+        for i, entity in enumerate(things)
+        for j, detection in enumerate(seen)
+        if entity.class_name == detection.class_name
+        and (away_m := math.dist(entity.position_m, detection.center_m)) <= radius(entity)
     )
-    entities: set[int] = set()
-    detections: set[int] = set()
-    found = []
-    for away_m, i, j in near:
-        if i in entities or j in detections or away_m > radius(things[i]):
-            continue
-        entities.add(i)
-        detections.add(j)
-        found.append((things[i], seen[j]))
-    return found
+    found: dict[int, int] = {}
+    for _, i, j in near:
+        if i not in found and j not in found.values():
+            found[i] = j
+    return [(things[i], seen[j]) for i, j in found.items()]
 
 
 def _facts_of(entity: Entity, evidence: Evidence) -> Facts:

@@ -95,6 +95,22 @@ def test_what_a_place_that_failed_let_go_of_is_where_it_was_to_be(memory: Memory
     assert (cup.parent, cup.relation, cup.position_m) == ("table_1", Relation.ON, at_m)
 
 
+def test_a_picture_older_than_a_pick_adds_nothing_of_what_was_taken(memory: Memory) -> None:
+    do(memory, "Pick[cup_0]")
+    do(memory, "Place[cup_0, on, table_1, None, None]")
+    late, now = Observation.at_rest(4.0), Observation.at_rest(6.0)
+    again = replace(add("cup_1"), position_m=(1.1, 1.0, 0.8))
+    assert memory.learn(late, [again], "eye") is None
+    text = replace(again, description="cup", facts=None)
+    assert memory.learn(late, [text], "eye") is None
+    # Other things, other places and newer pictures are no echo of it.
+    others = [replace(again, position_m=(2.0, 1.0, 0.8), name="cup_2"), add("plate_0", "plate")]
+    for picture, operations in ((late, others), (now, [again])):
+        change = memory.learn(picture, operations, "eye")
+        assert change is not None
+        assert len(change.edits) == len(operations)
+
+
 def test_what_becomes_slices_is_gone_and_what_has_none_is_sliced(memory: Memory) -> None:
     memory.edit([add("apple_0", "apple"), add("cheese_0", "cheese")], "test", 1.0)
     assert do(memory, "Slice[apple_0]") == ["Remove Object.104"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from planner.memory.scores import Placed, interval, score, variants
+from planner.memory.scores import Placed, score, variants
 
 CUP = Placed("cup_0", "cup", (0.0, 0.0, 1.0))
 BOOK = Placed("book_0", "book", (2.0, 0.0, 1.0))
@@ -62,12 +62,3 @@ def test_forgiving_more_never_loses_pairs(ours: list[Placed], true: list[Placed]
     assert len(made.any_class.matches) >= len(made.full.matches)
     assert len(made.any_place.matches) >= len(made.full.matches)
     assert all(math.isfinite(m.distance_m) for m in made.any_place.matches)
-
-
-def test_an_interval_holds_its_mean_and_skips_what_is_not_there() -> None:
-    made = interval([0.2, None, 0.8])
-    assert made is not None
-    assert made.mean == pytest.approx(0.5)
-    assert made.low <= made.mean <= made.high
-    assert made.count == 2
-    assert interval([None]) is None

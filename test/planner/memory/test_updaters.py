@@ -11,6 +11,7 @@ import pytest
 from memory_samples import layout_of
 
 from planner.app.house_tour import tour, tour_episode
+from planner.memory.learned.updater import LearnedUpdater
 from planner.memory.memory import Memory
 from planner.memory.part import UPDATERS, UpdaterModel, UpdaterRequest, load_updater
 from planner.memory.updater import Counting
@@ -83,9 +84,13 @@ def test_a_black_camera_teaches_nothing_and_takes_nothing_back(small_house: Hous
 
 
 def test_a_model_that_ships_for_a_preset_of_sensors_goes_by_its_name() -> None:
-    """Also after a command line has made the name a path."""
-    for named in ("consumer_rgbd", "/anywhere/consumer_rgbd"):
+    """Also after a command line has made the name a path; it knows how far its sensors are off."""
+    off_m = []
+    for named in ("consumer_rgbd", "/anywhere/consumer_rgbd", ""):
         request = UpdaterRequest("learned", UpdaterModel(model=named))
-        assert load_updater(request)(layout_of(1)).name == "learned"
+        updater = UPDATERS.get("learned").make(request)(layout_of(1))
+        assert isinstance(updater, LearnedUpdater)
+        off_m.append(updater._options.off_m)
+    assert off_m == [0.07, 0.07, 0.0]
     with pytest.raises(PlannerError, match="memory_of_nowhere"):
         load_updater(UpdaterRequest("learned", UpdaterModel(model="memory_of_nowhere")))

@@ -17,7 +17,6 @@ from planner.training.frames import (
     FurnitureTruth,
     Manifest,
     ThingTruth,
-    intrinsics_record,
     missing_shards,
     read_frames,
     read_manifest,
@@ -53,7 +52,7 @@ def record(number: int = 0) -> FrameRecord:
         agent_kind="robot",
         position_m=(0.0, 0.0, 0.0),
         quaternion=IDENTITY,
-        lens=intrinsics_record(LENS),
+        lens=LENS,
         things=(
             ThingTruth(instance=300, name="cup_0", class_name="cup", center_m=(0.0, 0.0, 1.6)),
             ThingTruth(instance=5, name="pin_0", class_name="pin", center_m=(0.2, 0.2, 1.5)),

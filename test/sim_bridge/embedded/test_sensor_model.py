@@ -18,6 +18,7 @@ from planner.world.primitive import Primitive, PrimitiveCode, PrimitiveName
 from sim_bridge.backend import Drawn, make_backend
 from sim_bridge.embedded.backend import EmbeddedBackend
 from sim_bridge.embedded.options import (
+    ERRORS,
     CalibrationErrors,
     ColourErrors,
     DepthErrors,
@@ -320,12 +321,26 @@ def test_a_wrong_file_is_refused_in_one_line(
     assert "\n" not in text
 
 
+@pytest.mark.parametrize("error", ERRORS)
+def test_one_error_alone_can_be_stronger(error: str) -> None:
+    """All others stay, and 1 is as strong as they are."""
+    usual, part = read_sensors("consumer_rgbd"), ERRORS[error][0]
+    assert read_sensors(f"consumer_rgbd:{error}=1") == usual
+    none, twice = (read_sensors(f"consumer_rgbd:{error}={s}") for s in (0, 2))
+    for other in (none, twice):
+        assert other != usual
+        assert other.model_copy(update={part: getattr(usual, part)}) == usual
+    assert SensorModel.model_validate(twice.model_dump(exclude_unset=True)) == twice
+
+
 def test_names_that_are_none() -> None:
     """A model, a strength and a backend that do not exist are named."""
     with pytest.raises(PlannerError, match=r"no model 'consumer_rgb'.*consumer_rgbd"):
         read_sensors("consumer_rgb")
     with pytest.raises(PlannerError, match="strength is from 0 to 10, got -1"):
         read_sensors("consumer_rgbd:-1")
+    with pytest.raises(PlannerError, match="no model 'consumer_rgbd:smell=2'"):
+        read_sensors("consumer_rgbd:smell=2")
     with pytest.raises(PlannerError, match="backend graph has no model of sensors"):
         make_backend("graph", "", Drawn(sensors="consumer_rgbd"))
 

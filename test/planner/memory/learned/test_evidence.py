@@ -105,16 +105,17 @@ def test_broad_things_are_farther_apart(size_m: Vec3, least_m: float) -> None:
 
 def test_only_a_thing_of_the_same_class_is_the_same_thing() -> None:
     things = [cup(1, 0.0), cup(2, 0.0, "bowl")]
-    assert is_remembered("cup", CUP_M, (0.07, 0.0, 0.8), things)
-    assert not is_remembered("cup", CUP_M, (0.09, 0.0, 0.8), things)
-    assert not is_remembered("plate", CUP_M, (0.0, 0.0, 0.8), things)
+    assert is_remembered("cup", CUP_M, (0.07, 0.0, 0.8), things, 0.0)
+    assert not is_remembered("cup", CUP_M, (0.09, 0.0, 0.8), things, 0.0)
+    assert is_remembered("cup", CUP_M, (0.14, 0.0, 0.8), things, 0.07)
+    assert not is_remembered("plate", CUP_M, (0.0, 0.0, 0.8), things, 0.0)
 
 
 def test_what_an_agent_handled_exists_though_another_is_beside_it() -> None:
     things = [cup(1, 0.0), cup(2, 0.05), cup(3, 0.05, "bowl"), cup(4, 0.3)]
-    assert [e.entity_id for e in seen_twice(things, {1}, lambda _: False)] == [2]
-    assert seen_twice(things, {1}, lambda e: e.entity_id == 2) == []
-    assert seen_twice(things, {1, 2}, lambda _: False) == []
+    assert [e.entity_id for e in seen_twice(things, {1}, lambda _: False, 0.0)] == [2]
+    assert seen_twice(things, {1}, lambda e: e.entity_id == 2, 0.0) == []
+    assert seen_twice(things, {1, 2}, lambda _: False, 0.0) == []
 
 
 @given(st.lists(st.floats(-1, 1), max_size=8), st.sets(st.integers(0, 7)))
@@ -122,7 +123,7 @@ def test_what_is_shown_stays_and_what_goes_is_beside_it(
     places: list[float], matched: set[int]
 ) -> None:
     things = [cup(number, x) for number, x in enumerate(places)]
-    gone = seen_twice(things, matched, lambda _: False)
+    gone = seen_twice(things, matched, lambda _: False, 0.0)
     assert not {e.entity_id for e in gone} & matched
     shown = [e for e in things if e.entity_id in matched]
     for thing in things:

@@ -91,9 +91,9 @@ def test_the_model_file_comes_back_and_is_small(tmp_path: Path) -> None:
     made = model()
     # As PyTorch leaves them with channels last: the file must not depend on the layout.
     turned = {n: np.asfortranarray(w) for n, w in made.weights.items()}
-    write_model(path, Model(CLASSES, turned, made.notes))
+    write_model(path, Model(CLASSES, turned, made.notes, off_m=0.07))
     back = read_model_file(path)
-    assert (back.classes, back.notes) == (CLASSES, {"steps": "1"})
+    assert (back.classes, back.notes, back.off_m) == (CLASSES, {"steps": "1"}, 0.07)
     for name, weight in made.weights.items():
         np.testing.assert_array_equal(back.weights[name], weight)
 
@@ -115,6 +115,9 @@ def test_weights_that_do_not_fit_or_are_not_finite_are_named(tmp_path: Path) -> 
     broken = {**made.weights, "stem.bias": np.full(32, np.nan, np.float32)}
     write_model(path, Model(CLASSES, broken, {}))
     with pytest.raises(FileError, match=r"stem\.bias.*not finite"):
+        read_model_file(path)
+    write_model(path, Model(CLASSES, made.weights, {}, off_m=1.5))
+    with pytest.raises(FileError, match=r"off_m.*'1\.500' is not a distance of a metre at most"):
         read_model_file(path)
     write_model(path, Model((*CLASSES, "fork"), made.weights, {}))
     with pytest.raises(FileError, match=r"look\.2\.weight.*shape"):

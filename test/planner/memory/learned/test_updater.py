@@ -47,9 +47,10 @@ def house() -> House:
 class Robot:
     """A memory that sees by a script, with a camera that may be put anywhere."""
 
-    def __init__(self, house: House) -> None:
+    def __init__(self, house: House, off_m: float = 0.0) -> None:
         self.eye = Script()
-        self.memory = Memory(house, LearnedUpdater(house, self.eye, UpdaterOptions(looks=3)))
+        options = UpdaterOptions(looks=3, off_m=off_m)
+        self.memory = Memory(house, LearnedUpdater(house, self.eye, options))
         self.table = next(p for p in house.furniture if p.class_name == "table")
         self.stamp_s = 0.0
 
@@ -152,6 +153,18 @@ def test_two_parts_of_a_thing_are_one_thing(house: House) -> None:
     for _ in range(12):
         robot.see(("laptop", robot.top()), ("laptop", robot.top(0.34)))
     assert [e.class_name for e in robot.things] == ["laptop", "laptop"]
+
+
+@pytest.mark.parametrize(("off_m", "things"), [(0.0, ["cup", "kettle"]), (0.07, ["cup"])])
+def test_where_poses_err_what_looks_like_another_thing_beside_one_is_that_one(
+    house: House, off_m: float, things: list[str]
+) -> None:
+    robot = Robot(house, off_m)
+    for _ in range(3):
+        robot.see(("cup", robot.top()))
+    for _ in range(3):
+        robot.see(("kettle", robot.top(0.16)))
+    assert [e.class_name for e in robot.things] == things
 
 
 def test_what_turns_out_to_be_a_thing_that_is_remembered_is_not_added(house: House) -> None:
