@@ -26,7 +26,7 @@ from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 _WHERE_ONLY = frozenset({"tell", "check", "figure out", "work out", "let"})
 _BY_LIGHT = (
     "by the light of", "in the light of", "under the light of", "with the light of",
-    "using the light of", "by the light from",
+    "using the light of", "by the light from", "using the light from", "with the light from",
     "in the light from", "under the light from", "in", "under", "by",
     "with", "using", "next to", "near", "beside",
 )  # fmt: skip

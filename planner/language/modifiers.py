@@ -14,7 +14,7 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation
+from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
@@ -196,6 +196,7 @@ _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "we
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
 _VESSELS = words("pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate")
+_CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
@@ -340,10 +341,18 @@ class Modified(Persons):
         if after and is_room(noun) and source.word(end) == "on":
             # "Take the tray to the kitchen with everything on it".
             return 0
+        placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
+        held = inner.definite or source.word(inner.start) == "the"
+        if (after and placed and not held and is_hollow(noun.kind)) or (
+            more and not after and source.word(at) == "containing"
+        ):
+            # "Put the cup in the sink with a fork in it", "a pot containing a fork and a knife".
+            raise source.ask(AskReason.WHICH, at, after or more[1])
+        if inner.kind.endswith("knife") and _CUTTING & set(source.words[:at]) and not after:
+            # "Slice the pear on the table with the knife".
+            return 0
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
-            placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
-            held = inner.definite or self._source.word(inner.start) == "the"
             # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
             vessel = noun.kind in _VESSELS and not held and (
                 self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None

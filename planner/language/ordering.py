@@ -367,7 +367,7 @@ class Order:
         )
         if not alike or earlier.who is not do.who:
             return False
-        if only_beside(do) and earlier.to and not only_beside(earlier):
+        if only_beside(do) and earlier.to and not only_beside(earlier) and not earlier.tempers:
             earlier.to = [*earlier.to, *do.to]
             return True
         if at_one_place(earlier.to, do.to):
@@ -521,7 +521,7 @@ def _depends(do: Do, earlier: Do) -> bool:
     if moved and earlier.act is do.act is Act.MOVE:
         # "Put them on the table, the cup next to the plate": both hold at once.
         beside = not do.to or (only_beside(do) and not only_beside(earlier))
-        if beside or refines(do, earlier):
+        if (beside and not earlier.tempers) or refines(do, earlier):
             return False
     about = [*earlier.things, *anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):

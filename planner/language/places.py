@@ -109,6 +109,7 @@ ANOTHER_ONE = tuple(
 )
 TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
+LEFT_RIGHT = (Relation.LEFT_OF, Relation.RIGHT_OF)
 BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
 _FITTING = words("better nice safe suitable good appropriate sensible dry")
@@ -272,6 +273,12 @@ class Places(NounPhrases):
         if found is None:
             return None
         anchor, end = found
+        if isinstance(anchor, Noun) and (
+            (relation in LEFT_RIGHT and is_room(anchor))
+            or (anchor.plural and source.word(i + 2) in ("middle", "center"))
+        ):
+            # "The sink on the left side of the room", "in the middle of the sinks".
+            return None
         if (
             isinstance(anchor, Noun)
             and source.word(end) == "or"

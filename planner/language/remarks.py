@@ -231,6 +231,10 @@ class Remarks(Subordinates):
             return 0
         if source.word(at) == "for" and (end := self._purpose(i)):
             return end
+        named = {"it", "them"} & set(source.words[i : self._clause_end(i)])
+        if source.starts(at, "in order to") and named:
+            # "Slice a pear in order to throw it away".
+            return 0
         waits = self._previous[-1].act in (Act.NEVER, Act.LEAVE) or source.word(at - 1) == "wait"
         if source.words[at:i] == ("until",) and (waits or source.word(i) not in ("it", "they")):
             # "Leave the lamp on until I come back" does not say how it is at the end.

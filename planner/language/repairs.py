@@ -265,6 +265,11 @@ class _Repair:
         tokens = source.tokens
         known = tokens[:begin] if len(verbs) == 1 else tokens[: verbs[-1]]
         said = _PRONOUNS & set(source.words[i:end])
+        if source.words[stop:start] == (",", "wait", ",") and (
+            source.word(i) != source.word(verbs[-1])
+        ):
+            # "Start the microwave, wait, pick up the glass".
+            raise source.unknown(stop + 1, stop + 2)
         if not said:
             return (*known, *tokens[start:])
         # "Put the milk in the fridge. No, put it on the table": what "it" is has been taken back.
