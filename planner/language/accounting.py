@@ -71,6 +71,7 @@ _RELATIONS = {
 }  # fmt: skip
 _SPEAKER = phrases("i will|i am going to|i shall|let me|while i|my job is|my part is")
 _ORDER = words("before after once")
+_LOOKING = words("examine inspect look view")
 # How a state may be said that the goal has the opposite of: "must not be on".
 _OPPOSITE_WORDS = {
     "powered off": "on", "powered on": "off", "closed": "open", "open": "closed",
@@ -252,7 +253,9 @@ class Accounting:
                 for it in self._described
             )
         if relation := _RELATIONS.get(word):
-            return any(place.relation is relation for place in self._places)
+            # "Examine the pen under a lamp": next to it, when it is on.
+            lit = word == "under" and "powered on" in self._states and _LOOKING & {*source.words}
+            return bool(lit) or any(place.relation is relation for place in self._places)
         if word in _ORDER:
             return self._ordered()
         if word == "simultaneously" or source.starts(at, "same time"):

@@ -15,12 +15,15 @@ Words = tuple[str, ...]
 
 
 class PhraseTables(FileModel):
-    """`config/phrases.yaml`: words and phrases by name, verbs by frame, likenesses by kind."""
+    """`config/phrases.yaml`: words and phrases by name, verbs by frame, others by what is meant."""
 
     tables: dict[str, str]
     combinations: dict[str, tuple[str, ...]]
     verbs: dict[str, str]
     verbs_of_states: dict[str, str]
+    spots: dict[str, str]
+    arrangements: dict[str, str]
+    rewordings: dict[str, str]
     likenesses: dict[str, str]
 
 

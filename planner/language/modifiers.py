@@ -6,6 +6,7 @@ from planner.language.drafts import Noun, Phrase, Pronoun, Way, Where, fresh
 from planner.language.english import (
     ARTICLES,
     LENGTHS,
+    LIQUIDS,
     NUMBERS,
     PREPOSITIONS,
     THE,
@@ -195,7 +196,10 @@ _LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
-_VESSELS = words("pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate")
+_VESSELS = words(
+    "pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate container glass jar"
+)
+_INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top of it")
 _CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
@@ -327,23 +331,14 @@ class Modified(Persons):
             # "The pan with an egg and a spoon in it".
             noun.holding.append(inner)
             inner, end = more
-        after = source.starts(
-            end,
-            "in it",
-            "on it",
-            "inside it",
-            "in them",
-            "on them",
-            "inside",
-            "on top",
-            "on top of it",
-        )
+        after = source.longest(end, _INSIDE_IT)
         if after and is_room(noun) and source.word(end) == "on":
             # "Take the tray to the kitchen with everything on it".
             return 0
         placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
         held = inner.definite or source.word(inner.start) == "the"
-        if (after and placed and not held and is_hollow(noun.kind)) or (
+        within = source.word(end).startswith("in") or is_hollow(noun.kind)
+        if (after and placed and not held and within) or (
             more and not after and source.word(at) == "containing"
         ):
             # "Put the cup in the sink with a fork in it", "a pot containing a fork and a knife".
@@ -354,7 +349,7 @@ class Modified(Persons):
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
             # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
-            vessel = noun.kind in _VESSELS and not held and (
+            vessel = noun.kind in _VESSELS and not held and inner.kind not in LIQUIDS and (
                 self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None
             )  # fmt: skip
             joined = self._source.word(end) in ("and", ",")

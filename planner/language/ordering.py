@@ -452,8 +452,11 @@ class Order:
             return False
         thing = do.things[0]
         verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
-        picks = self._source.word(do.start) in ("holding", "carrying") or any(
-            v.frame is Frame.PICK or v.base == "take" for v in verbs
+        carried = "while" in (self._source.word(do.end), self._source.word(do.end - 1))
+        picks = (
+            carried
+            or self._source.word(do.start) in ("holding", "carrying", "with")
+            or any(v.frame is Frame.PICK or v.base == "take" for v in verbs)
         )
         gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)
         out = "out" in self._source.words[do.start : do.end]

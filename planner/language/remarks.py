@@ -36,6 +36,7 @@ from planner.language.english import (
     THE,
     TO_DO,
     TO_ME,
+    phrase_tables,
     phrases,
     table,
     words,
@@ -178,6 +179,26 @@ def respelled(word: str) -> str:
         }
         found = {other for other in shorter | longer if other in vocabulary()}
     return found.pop() if len(found) == 1 else word
+
+
+@cache
+def _rewordings() -> dict[tuple[str, ...], tuple[str, ...]]:
+    listed = phrase_tables().rewordings.items()
+    return {said: tuple(meant.split()) for meant, several in listed for said in phrases(several)}
+
+
+def reworded(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words with "walk to face" as "go to", and the like."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        said = tuple(token.word for token in tokens[at : at + 8])
+        length = next((n for n in range(len(said), 1, -1) if said[:n] in _rewordings()), 0)
+        first, last = tokens[at], tokens[at + max(length, 1) - 1]
+        meant = _rewordings().get(said[:length], said[:1])
+        found += [Token(word, first.start, last.end) for word in meant]
+        at += max(length, 1)
+    return tuple(found)
 
 
 def rejoined(tokens: tuple[Token, ...]) -> tuple[Token, ...]:

@@ -28,6 +28,7 @@ ASKED = [
     ("Take the mug from the desk and put it in the sink with a spoon in it.", "which"),
     ("Place the ball next to the pen in the hall on the desk.", "which"),
     ("Put the pen on furniture.", "where"),
+    ("Put a pan on the desk with a pear inside of it.", "which"),
     ("Take the pen to the desk, move to the shelf.", "what"),
     (
         (
@@ -91,7 +92,25 @@ SAME = [
         "Examine the pen using the light from the floor lamp.",
         "Examine the pen by the light of the floor lamp.",
     ),
+    ("Examine the pen under the lamp.", "Examine the pen by the light of the lamp."),
+    ("Turn on the lamp with the pen in your hand.", "Turn on the lamp while holding the pen."),
+    ("Turn on the lamp as you hold the pen.", "Turn on the lamp while holding the pen."),
+    ("Pick up the pen while turning on the lamp.", "Pick up the pen and turn on the lamp."),
+    ("Carry a pen while turning on a lamp.", "Pick up a pen and turn on a lamp."),
     ("Slice the pear on the table with the knife.", "Slice the pear on the table."),
+    ("Cut the pear in half.", "Slice the pear."),
+    ("Cook the pear with the microwave.", "Cook the pear in the microwave."),
+    # What it is done for
+    ("Wash the pear to put in the bowl.", "Wash the pear and put it in the bowl."),
+    ("Heat the pear to place it on the desk.", "Heat the pear and place it on the desk."),
+    # Ways to go
+    ("Walk to face the desk.", "Go to the desk."),
+    ("Turn left and cross the room to the bin.", "Go to the bin."),
+    ("Walk straight until you reach the desk.", "Go to the desk."),
+    ("Move to the front of the desk.", "Go in front of the desk."),
+    # Where it is
+    ("Pick up the cup that's in front of you.", "Pick up the cup in front of you."),
+    ("Put the mug with a pen inside of it on the desk.", "Put the mug with a pen on the desk."),
     (
         "Chill the pear and put it left of the oven.",
         "Chill the pear. Then put it left of the oven.",
@@ -320,6 +339,7 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Pick up the soap on the right side of the table.",
         "Slice a pear in order to throw it away.",
         "Put a slice of lime on the desk.",
+        "Bring me a cup to put in the sink.",
         "Put the pen in the middle of the desks.",
         "Open the box, wait, pick up the pen.",
         "Go to the lamp on the left side of the room.",
