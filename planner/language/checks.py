@@ -153,7 +153,7 @@ def _made_again(source: Source, do: Do) -> None:
         if not isinstance(thing, Noun):
             continue
         another = thing.other and not thing.definite and not thing.other_than
-        if another or (thing.kind == "slice" and "sliced" in do.states):
+        if another or ("slice" in thing.kind.split() and "sliced" in do.states):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

@@ -285,7 +285,7 @@ class Modified(Persons):
         for side_words, pick in _ON_SIDES:
             end = source.starts(at, *side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
-            if end and not side:
+            if end and not side and noun.pick in (None, pick):
                 noun.pick = pick
                 return end
         end = source.starts(at, ", the one", ", the ones")

@@ -200,7 +200,8 @@ def _is_beside(where: Where) -> bool:
 
 
 def _beside_thing(to: list[Where]) -> bool:
-    anchor = to[0].anchor if len(to) == 1 and to[0].relation is Relation.NEXT_TO else None
+    # "On the desk next to the cup and the pen" as well.
+    anchor = to[-1].anchor if to[-1].relation is Relation.NEXT_TO else None
     return isinstance(anchor, Noun) and not is_furniture(anchor)
 
 

@@ -353,6 +353,9 @@ def belongs(before: Where, after: Where) -> bool | None:
         return after.relation is Relation.IN
     if anchor.kind == "floor" or after.comma:
         return False
+    if anchor.kind == "shelf" and after.relation is Relation.IN and is_furniture(other):
+        # "Put the pear on the shelf in the fridge".
+        return None
     if is_furniture(anchor):
         if before.relation in BY_SIDE and after.relation in BY_SIDE and is_furniture(other):
             # "To the left of the couch behind the table".

@@ -41,7 +41,7 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.lexicon import Relation, default_lexicon, plural_of
+from planner.language.lexicon import Part, Relation, default_lexicon, plural_of
 from planner.language.places import is_room
 from planner.language.reading import (
     STOPS,
@@ -154,6 +154,11 @@ def _lexical(word: str) -> bool:
     return default_lexicon().at((word,), 0) is not None
 
 
+def _names_kind(tokens: tuple[Token, ...]) -> bool:
+    match = default_lexicon().at(tuple(token.word for token in tokens), 0)
+    return match is not None and any(sense.part is Part.KIND for sense in match.senses)
+
+
 def known(word: str) -> bool:
     """Whether some rule knows a word."""
     return word in vocabulary() or word[0].isdigit() or word == "'s" or _lexical(word)
@@ -197,6 +202,10 @@ def reworded(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         first, last = tokens[at], tokens[at + max(length, 1) - 1]
         meant = _rewordings().get(said[:length], said[:1])
         found += [Token(word, first.start, last.end) for word in meant]
+        counted = at > 0 and (tokens[at - 1].word.isdecimal() or tokens[at - 1].word in NUMBERS)
+        if counted and meant in (("slice",), ("slices",)) and _names_kind(tokens[at + 1 : at + 2]):
+            # "Two slices tomato".
+            found.append(Token("of", first.start, first.end))
         at += max(length, 1)
     return tuple(found)
 

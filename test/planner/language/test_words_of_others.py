@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from planner.language.equivalence import same_meaning
-from planner.language.goal_form import Goal
+from planner.language.goal_form import Goal, Move
 from planner.language.interpretation import interpret
 from planner.language.reading import Ask
 
@@ -28,6 +28,7 @@ ASKED = [
     ("Take the mug from the desk and put it in the sink with a spoon in it.", "which"),
     ("Place the ball next to the pen in the hall on the desk.", "which"),
     ("Put the pen on furniture.", "where"),
+    ("Put the pear on the shelf inside the fridge.", "which"),
     ("Put a pan on the desk with a pear inside of it.", "which"),
     ("Take the pen to the desk, move to the shelf.", "what"),
     (
@@ -108,7 +109,11 @@ SAME = [
     ("Turn left and cross the room to the bin.", "Go to the bin."),
     ("Walk straight until you reach the desk.", "Go to the desk."),
     ("Move to the front of the desk.", "Go in front of the desk."),
-    # Where it is
+    ("Turn around so that you are facing the desk.", "Go to the desk."),
+    ("Pick up a pen, as well as turn on the lamp.", "Pick up a pen and turn on the lamp."),
+    # Where and what it is
+    ("Put 2 slices tomato on the plate.", "Put two slices of tomato on the plate."),
+    ("Put a slice of the tomato on the plate.", "Put a slice of tomato on the plate."),
     ("Pick up the cup that's in front of you.", "Pick up the cup in front of you."),
     ("Put the mug with a pen inside of it on the desk.", "Put the mug with a pen on the desk."),
     (
@@ -340,6 +345,7 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Slice a pear in order to throw it away.",
         "Put a slice of lime on the desk.",
         "Bring me a cup to put in the sink.",
+        "Pick up the pear that is closest to you on the right.",
         "Put the pen in the middle of the desks.",
         "Open the box, wait, pick up the pen.",
         "Go to the lamp on the left side of the room.",
@@ -350,6 +356,12 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
 )
 def test_what_no_rule_covers_is_not_done(text: str) -> None:
     assert not isinstance(interpret(text), Goal)
+
+
+def test_what_is_next_to_two_things_moves_neither() -> None:
+    goal = interpret("Put the pen on the desk next to the cup and the black hat.")
+    assert isinstance(goal, Goal)
+    assert [len(request.things) for request in goal.requests if isinstance(request, Move)] == [1]
 
 
 def test_another_twice_is_another_than_where_each_is_now() -> None:
