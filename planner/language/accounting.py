@@ -232,8 +232,9 @@ class Accounting:
             return any(isinstance(r, Tell) for r in self._requests)
         if word in _UNSUPPORTED:
             return False
-        if (other := _CONTRASTS.get(word)) and other in source.words:
-            # "The old newspapers in the bin, the new ones on the table".
+        bare = source.word(at - 1) not in THE | ARTICLES and source.word(at + 1).endswith("s")
+        if (other := _CONTRASTS.get(word)) and (other in source.words or bare):
+            # "Put new books on the shelf"; "the old hats in the bin, the new ones on the bed".
             return False
         if word in _NEGATIVE:
             return self._negates(at)

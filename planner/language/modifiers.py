@@ -342,7 +342,7 @@ class Modified(Persons):
             more and not after and source.word(at) == "containing"
         ):
             # "Put the cup in the sink with a fork in it", "a pot containing a fork and a knife".
-            raise source.ask(AskReason.WHICH, at, after or more[1])
+            raise source.ask(AskReason.WHICH, at, after or (more[1] if more else end))
         if inner.kind.endswith("knife") and _CUTTING & set(source.words[:at]) and not after:
             # "Slice the pear on the table with the knife".
             return 0

@@ -345,6 +345,8 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Slice a pear in order to throw it away.",
         "Put a slice of lime on the desk.",
         "Bring me a cup to put in the sink.",
+        "Put new hats on the shelf.",
+        "Slice a slice of the pear.",
         "Pick up the pear that is closest to you on the right.",
         "Put the pen in the middle of the desks.",
         "Open the box, wait, pick up the pen.",
