@@ -156,8 +156,10 @@ class Frames(MovingFrames):
         segments = self._segments(i, given)
         if verb.base in _WHERE_ONLY or segments is None or not self._no_targets(segments[0]):
             return None
-        do = Do(Act.FIND, self.attach(segments[0]), start, segments[1], taken=True)
-        return [do], segments[1]
+        # "You can find the cup in the sink" says where it is.
+        told = source.starts(i - 3, "you can find") > 0
+        act = Act.MENTION if told else Act.FIND
+        return [Do(act, self.attach(segments[0]), start, segments[1], taken=not told)], segments[1]
 
     def _whereabouts(self, start: int, at: int) -> Dos | None:
         """Reads "(find out) where my glasses have got to", "where I left the keys"."""

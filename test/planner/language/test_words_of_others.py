@@ -101,6 +101,11 @@ SAME = [
     ("Slice the pear on the table with the knife.", "Slice the pear on the table."),
     ("Cut the pear in half.", "Slice the pear."),
     ("Cook the pear with the microwave.", "Cook the pear in the microwave."),
+    ("Put the pan in the sink and take it back out.", "Put the pan in the sink and take it out."),
+    (
+        "Take the soap from the back of the toilet to the sink.",
+        "Take the soap off the toilet to the sink.",
+    ),
     # What it is done for
     ("Wash the pear to put in the bowl.", "Wash the pear and put it in the bowl."),
     ("Heat the pear to place it on the desk.", "Heat the pear and place it on the desk."),
@@ -346,6 +351,7 @@ def test_both_mean_the_same(text: str, plain: str) -> None:
         "Put a slice of lime on the desk.",
         "Bring me a cup to put in the sink.",
         "Put new hats on the shelf.",
+        "You can find the cup in the sink.",
         "Slice a slice of the pear.",
         "Pick up the pear that is closest to you on the right.",
         "Put the pen in the middle of the desks.",
