@@ -121,12 +121,11 @@ def _announced(source: Source, order: Order, do: Do) -> None:
     """Refuses "move some things to the hall. Put the pen on the desk": which, is said next."""
     later = [d for d in order.requests if d.act is Act.MOVE and d.start > do.start]
     named = [t.kind for d in later for t in d.things if isinstance(t, Noun)]
-    for thing in do.things if do.act is Act.MOVE else ():
-        if not isinstance(thing, Noun):
-            continue
+    for thing in (t for t in do.things if isinstance(t, Noun) and named and do.act is Act.MOVE):
         # "The things in the hall need to be put away. Put the pen in the box".
-        stated = do.stated and thing.kind == "thing" and thing.count is Amount.ALL
-        if named and (stated or thing.count is Amount.SOME) and (
+        vague = do.stated or source.word(thing.start) == "these"
+        stated = vague and thing.kind == "thing" and thing.count is Amount.ALL
+        if (stated or thing.count is Amount.SOME) and (
             thing.kind == "thing" or any(k != thing.kind and includes(thing.kind, k) for k in named)
         ):  # fmt: skip
             raise source.unknown(do.start, do.end)

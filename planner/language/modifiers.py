@@ -210,22 +210,16 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
-_ON_SIDES = (
-    (
-        ("on the left side", "on the left", "on your left side", "on your left", "to your left"),
-        Pick.LEFTMOST,
-    ),
-    (
+_ON_SIDES = tuple(
+    (phrases(said), pick)
+    for said, pick in (
+        ("on the left side|on the left|on your left side|on your left|to your left", Pick.LEFTMOST),
         (
-            "on the right side",
-            "on the right",
-            "on your right side",
-            "on your right",
-            "to your right",
+            "on the right side|on the right|on your right side|on your right|to your right",
+            Pick.RIGHTMOST,
         ),
-        Pick.RIGHTMOST,
-    ),
-    (("in front of you", "closest to you", "nearest to you"), Pick.NEAREST),
+        ("in front of you|closest to you|nearest to you", Pick.NEAREST),
+    )
 )
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
@@ -283,7 +277,7 @@ class Modified(Persons):
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
         for side_words, pick in _ON_SIDES:
-            end = source.starts(at, *side_words)
+            end = source.longest(at, side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
             if end and not side and noun.pick in (None, pick):
                 noun.pick = pick

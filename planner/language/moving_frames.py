@@ -67,6 +67,9 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
+        if verb.base == "hold" and parts[-1].wheres:
+            # "Hold the cup next to the sink": what is there, or to be held there?
+            raise source.ask(AskReason.WHERE, start, end)
         if verb.base == "run" and all(w.way is not Way.TO for p in parts for w in p.wheres):
             # "Run the dishwasher".
             return None

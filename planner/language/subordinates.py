@@ -242,6 +242,9 @@ class Subordinates(Gaps):
             if self.verb_phrase(joined, {Form.BASE}):
                 break
             dos, end = [*dos, *more[0]], more[1]
+        if not self.order.requests and not any(token.is_word for token in source.tokens[end:]):
+            # "Once the cup is clean", and no more.
+            return 0
         trails = self._sentence and not self._then and not self._joins(start)
         step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:
