@@ -10,6 +10,7 @@ from planner.language.english import (
     NUMBERS,
     PREPOSITIONS,
     THE,
+    phrase_tables,
     phrases,
     products,
     table,
@@ -210,17 +211,7 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
-_ON_SIDES = tuple(
-    (phrases(said), pick)
-    for said, pick in (
-        ("on the left side|on the left|on your left side|on your left|to your left", Pick.LEFTMOST),
-        (
-            "on the right side|on the right|on your right side|on your right|to your right",
-            Pick.RIGHTMOST,
-        ),
-        ("in front of you|closest to you|nearest to you", Pick.NEAREST),
-    )
-)
+_ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
 _ABOUT = words("lying standing around behind out sitting first")

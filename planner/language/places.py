@@ -40,17 +40,10 @@ ARRANGEMENTS = {
     for phrase in phrases(several)
 }
 THERE = {
-    ("there",): Relation.AT, ("over", "there"): Relation.AT, ("in", "there"): Relation.IN,
-    ("on", "there"): Relation.ON_TOP, ("inside",): Relation.IN, ("up", "there"): Relation.ON_TOP,
-    ("under", "there"): Relation.UNDER, ("to", "there"): Relation.AT,
-    ("from", "there"): Relation.AT,
-    ("back", "there"): Relation.AT, ("into", "there"): Relation.IN, ("underneath",): Relation.UNDER,
-    ("to", "the", "same", "place"): Relation.AT, ("in", "the", "same", "place"): Relation.AT,
-    ("down", "there"): Relation.AT, ("in", "the", "middle"): Relation.ON_TOP,
-    ("in", "the", "center"): Relation.ON_TOP,
-    ("in", "the", "centre"): Relation.ON_TOP, ("in", "between"): Relation.NEXT_TO,
-    ("on", "top"): Relation.ON_TOP, ("next", "to", "that"): Relation.NEXT_TO,
-}  # fmt: skip
+    said: Relation(relation)
+    for relation, several in phrase_tables().there.items()
+    for said in phrases(several)
+}
 SPOT_PHRASES = frozenset(SPOT_WORDS)
 ARRANGEMENT_WORDS = frozenset(ARRANGEMENTS)
 THERE_WORDS = frozenset(THERE)
