@@ -71,6 +71,7 @@ _RELATIONS = {
 }  # fmt: skip
 _SPEAKER = phrases("i will|i am going to|i shall|let me|while i|my job is|my part is")
 _ORDER = words("before after once")
+_LOOKING = words("examine inspect look view")
 # How a state may be said that the goal has the opposite of: "must not be on".
 _OPPOSITE_WORDS = {
     "powered off": "on", "powered on": "off", "closed": "open", "open": "closed",
@@ -231,8 +232,9 @@ class Accounting:
             return any(isinstance(r, Tell) for r in self._requests)
         if word in _UNSUPPORTED:
             return False
-        if (other := _CONTRASTS.get(word)) and other in source.words:
-            # "The old newspapers in the bin, the new ones on the table".
+        bare = source.word(at - 1) not in THE | ARTICLES and source.word(at + 1).endswith("s")
+        if (other := _CONTRASTS.get(word)) and (other in source.words or bare):
+            # "Put new books on the shelf"; "the old hats in the bin, the new ones on the bed".
             return False
         if word in _NEGATIVE:
             return self._negates(at)
@@ -252,7 +254,9 @@ class Accounting:
                 for it in self._described
             )
         if relation := _RELATIONS.get(word):
-            return any(place.relation is relation for place in self._places)
+            # "Examine the pen under a lamp": next to it, when it is on.
+            lit = word == "under" and "powered on" in self._states and _LOOKING & {*source.words}
+            return bool(lit) or any(place.relation is relation for place in self._places)
         if word in _ORDER:
             return self._ordered()
         if word == "simultaneously" or source.starts(at, "same time"):

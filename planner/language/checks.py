@@ -16,6 +16,7 @@ from planner.language.lexicon import (
     Spot,
     built_in,
     can_be,
+    includes,
     too_big,
 )
 from planner.language.modifiers import opposite
@@ -42,6 +43,11 @@ def check(source: Source, order: Order) -> None:
         _made_again(source, do)
         if do.heats and not any(do.heats in on.things for on in order.requests):
             raise source.unknown(do.start, do.end)
+        if do.act is Act.GO and source.word(do.start) == "move" and any(
+            on.act is Act.MOVE and on.start < do.start for on in order.requests
+        ):  # fmt: skip
+            # "Take the mug to the sink, move to the desk": with the mug?
+            raise source.ask(AskReason.WHAT, do.start, do.end)
         _for_another(source, do)
         brings = do.who is Actor.SPEAKER and "bring" in source.words[do.start : do.end]
         if brings and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
@@ -113,11 +119,16 @@ def _vague(source: Source, do: Do) -> None:
 
 def _announced(source: Source, order: Order, do: Do) -> None:
     """Refuses "move some things to the hall. Put the pen on the desk": which, is said next."""
-    vague = any(
-        isinstance(t, Noun) and t.kind == "thing" and t.count is Amount.SOME for t in do.things
-    )
-    if vague and any(d.act is Act.MOVE and d.start > do.start for d in order.requests):
-        raise source.unknown(do.start, do.end)
+    later = [d for d in order.requests if d.act is Act.MOVE and d.start > do.start]
+    named = [t.kind for d in later for t in d.things if isinstance(t, Noun)]
+    for thing in (t for t in do.things if isinstance(t, Noun) and named and do.act is Act.MOVE):
+        # "The things in the hall need to be put away. Put the pen in the box".
+        vague = do.stated or source.word(thing.start) == "these"
+        stated = vague and thing.kind == "thing" and thing.count is Amount.ALL
+        if (stated or thing.count is Amount.SOME) and (
+            thing.kind == "thing" or any(k != thing.kind and includes(thing.kind, k) for k in named)
+        ):  # fmt: skip
+            raise source.unknown(do.start, do.end)
 
 
 def _another_place(source: Source, order: Order, do: Do) -> None:
@@ -141,7 +152,7 @@ def _made_again(source: Source, do: Do) -> None:
         if not isinstance(thing, Noun):
             continue
         another = thing.other and not thing.definite and not thing.other_than
-        if another or (thing.kind == "slice" and "sliced" in do.states):
+        if another or ("slice" in thing.kind.split() and "sliced" in do.states):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

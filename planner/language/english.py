@@ -15,12 +15,19 @@ Words = tuple[str, ...]
 
 
 class PhraseTables(FileModel):
-    """`config/phrases.yaml`: words and phrases by name, verbs by frame, likenesses by kind."""
+    """`config/phrases.yaml`: words and phrases by name, verbs by frame, others by what is meant."""
 
     tables: dict[str, str]
     combinations: dict[str, tuple[str, ...]]
     verbs: dict[str, str]
     verbs_of_states: dict[str, str]
+    prepositions: dict[str, str]
+    there: dict[str, str]
+    picks: dict[str, str]
+    sides: dict[str, str]
+    spots: dict[str, str]
+    arrangements: dict[str, str]
+    rewordings: dict[str, str]
     likenesses: dict[str, str]
 
 
@@ -74,19 +81,7 @@ NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infi
 THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
 PICKS: Mapping[Words, Pick] = {
-    tuple(word.split()): pick
-    for pick, words in {
-        Pick.NEAREST: "nearest|closest|nearer|closer",
-        Pick.FARTHEST: "farthest|furthest|farther|further",
-        Pick.BIGGEST: "biggest|largest|tallest|bigger|larger|taller",
-        Pick.SMALLEST: "smallest|tiniest|littlest|smaller|tinier",
-        Pick.HEAVIEST: "heaviest|heavier",
-        Pick.LIGHTEST: "lightest",
-        Pick.THINNEST: "thinnest|thinner",
-        Pick.LEFTMOST: "left|leftmost|left hand",
-        Pick.RIGHTMOST: "right|rightmost|right hand",
-    }.items()
-    for word in words.split("|")
+    word: Pick(pick) for pick, said in phrase_tables().picks.items() for word in phrases(said)
 }
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = words(table("empty adjectives"))
@@ -104,46 +99,10 @@ ONE_THING = frozenset({
 })  # fmt: skip
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
-_ON, _IN, _AT, _NEXT = Relation.ON_TOP, Relation.IN, Relation.AT, Relation.NEXT_TO
-_STATIC, _TO, _FROM = Way.STATIC, Way.TO, Way.FROM
 PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
-    tuple(words.split()): meaning
-    for meaning, several in {
-        (
-            _ON,
-            _STATIC,
-        ): "on|upon|over|on top of|atop|all over|on the top of|in the middle of|in the center of"
-        "|in the centre of|at the center of|at the centre of|on the surface of"
-        "|on the back of|on the edge of|on the end of|on the corner of",
-        (_ON, _TO): "onto|on to|to the top of|to be on top of",
-        (_IN, _STATIC): "in|inside|inside of|within|around|about|across|throughout|all around"
-        "|all across|on the inside of|somewhere in",
-        (_IN, _TO): "into|in to|to the inside of|to inside",
-        (_AT, _STATIC): "at|over at|over by",
-        (_AT, _TO): "to|over to|along to|up to|down to|back to|towards|toward|through to|off to"
-        "|out to|across to",
-        (
-            _NEXT,
-            _STATIC,
-        ): "next to|beside|near|near to|by|close to|close by|alongside|adjacent to|right next to"
-        "|right beside|against|by the side of|to the side of|in the vicinity of",
-        (_NEXT, _TO): "closer to|nearer to|nearer|over next to",
-        (Relation.UNDER, _STATIC): "under|underneath|below|beneath",
-        (Relation.BEHIND, _STATIC): "behind|in back of|at the back of",
-        (Relation.IN_FRONT_OF, _STATIC): "in front of",
-        (Relation.LEFT_OF, _STATIC): "left of|to the left of|on the left of|on the left side of"
-        "|on the left hand side of|to the left side of",
-        (Relation.RIGHT_OF, _STATIC): "right of|to the right of|on the right of"
-        "|on the right side of|on the right hand side of|to the right side of",
-        (_AT, _FROM): "from|away from|over from",
-        (_ON, _FROM): "off|off of|from the top of|from on top of|from off",
-        (_IN, _FROM): "out of|from inside|from within|from out of|from in",
-        (Relation.UNDER, _FROM): "from under|from underneath|from below|from beneath",
-        (Relation.BEHIND, _FROM): "from behind",
-        (_NEXT, _FROM): "from beside|from next to|from near",
-        (Relation.IN_FRONT_OF, _FROM): "from in front of",
-    }.items()
-    for words in several.split("|")
+    words: (Relation(meaning.split()[0]), Way(meaning.split()[1]))
+    for meaning, several in phrase_tables().prepositions.items()
+    for words in phrases(several)
 }
 
 PREPOSITION_WORDS = frozenset(PREPOSITIONS)
@@ -175,10 +134,7 @@ FIRST = phrases(table("first"))
 BEFORE_THAT = phrases(table("before that"))
 THEN |= combined("then")
 TURNS = combined("turns")
-SIDEWAYS = phrases(
-    "left|right|around|straight|to the left|to the right|to your left|to your right"
-    "|across the room|across the kitchen"
-)
+SIDEWAYS = phrases(table("sideways"))
 """How to turn and step, which a robot that finds its way does by itself."""
 MEANWHILE = phrases(table("meanwhile"))
 

@@ -13,6 +13,8 @@ from planner.language.english import (
     SIDEWAYS,
     THEN,
     VAGUE_RESULTS,
+    phrases,
+    table,
 )
 from planner.language.lexicon import Actor, Amount, Relation, Spot
 from planner.language.lists import Segment
@@ -24,19 +26,9 @@ from planner.language.verbs import Form, Found, Frame, Verb, verbs_at
 
 # They find out only "where" something is.
 _WHERE_ONLY = frozenset({"tell", "check", "figure out", "work out", "let"})
-_BY_LIGHT = (
-    "by the light of", "in the light of", "under the light of", "with the light of",
-    "using the light of", "by the light from",
-    "in the light from", "under the light from", "in", "under", "by",
-    "with", "using", "next to", "near", "beside",
-)  # fmt: skip
+_BY_LIGHT = phrases(table("by light"))
 _REACHING = ("enter", "approach", "visit", "face", "turn to face", "reach")
-_ALONE = (
-    "alone", "as it is", "as they are", "where it is", "where they are", "in peace", "untouched",
-    "be", "as is", "just as it is", "exactly where it is", "right where it is", "where it stands",
-    "exactly where they are", "right where they are", "just as they are", "unchanged",
-    "undisturbed",
-)  # fmt: skip
+_ALONE = phrases(table("alone"))
 
 
 class Frames(MovingFrames):
@@ -130,7 +122,7 @@ class Frames(MovingFrames):
         parts, end = segments
         if result := self.result(end, parts, start):
             return result
-        if alone := source.starts(end, *_ALONE):
+        if alone := source.longest(end, _ALONE):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         wheres = [where for part in parts for where in part.wheres]
         if wheres and all(where.way is Way.FROM for where in wheres):
@@ -164,8 +156,10 @@ class Frames(MovingFrames):
         segments = self._segments(i, given)
         if verb.base in _WHERE_ONLY or segments is None or not self._no_targets(segments[0]):
             return None
-        do = Do(Act.FIND, self.attach(segments[0]), start, segments[1], taken=True)
-        return [do], segments[1]
+        # "You can find the cup in the sink" says where it is.
+        told = source.starts(i - 3, "you can find") > 0
+        act = Act.MENTION if told else Act.FIND
+        return [Do(act, self.attach(segments[0]), start, segments[1], taken=not told)], segments[1]
 
     def _whereabouts(self, start: int, at: int) -> Dos | None:
         """Reads "(find out) where my glasses have got to", "where I left the keys"."""
@@ -184,7 +178,7 @@ class Frames(MovingFrames):
     def examine(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """EXAMINE: under a lamp, which is switched on; otherwise nothing tells when it is done."""
         thing = None if given else self.item(i)
-        by = self._source.starts(thing[1], *_BY_LIGHT) if thing else 0
+        by = self._source.longest(thing[1], _BY_LIGHT) if thing else 0
         lamp = self.item(by) if by else None
         if thing is None or lamp is None or not is_light(lamp[0]):
             return None
@@ -250,7 +244,7 @@ class Frames(MovingFrames):
                 for t in things
             ):
                 return self._moves(Verb("leave", Frame.PUT), parts, start, end, static=True)
-        if alone := source.starts(end, *_ALONE):
+        if alone := source.longest(end, _ALONE):
             return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         if result := self.result(end, parts, start):
             return result

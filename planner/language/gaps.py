@@ -158,7 +158,7 @@ class Gaps(Clauses):
         before = (
             self._then
             or self._reverse
-            or source.word(at - 1) in ("and", ",", "also")
+            or source.word(at - 1) in ("and", ",", "also", "to")
             or source.word(at) == "also"
         )
         trails = isinstance(things[0], Pronoun) and source.word(end).isalnum()

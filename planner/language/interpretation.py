@@ -43,7 +43,7 @@ from planner.language.reading import (
     Token,
     tokens_of,
 )
-from planner.language.remarks import known, no_command, rejoined, respelled
+from planner.language.remarks import known, no_command, rejoined, respelled, reworded
 from planner.language.repairs import repaired, without_hesitation
 from planner.language.text import Text
 
@@ -64,7 +64,7 @@ def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened, ()
-    tokens = listed_first(rejoined(_once(tuple(_spelled(token) for token in raw))))
+    tokens = listed_first(reworded(rejoined(_once(tuple(_spelled(token) for token in raw)))))
     found = _found(text, tokens)
     parted = sentences_apart(tokens) if isinstance(found[0], NotUnderstood) else tokens
     again = _found(text, parted) if parted != tokens else found

@@ -6,15 +6,17 @@ from planner.language.drafts import Noun, Phrase, Pronoun, Way, Where, fresh
 from planner.language.english import (
     ARTICLES,
     LENGTHS,
+    LIQUIDS,
     NUMBERS,
     PREPOSITIONS,
     THE,
+    phrase_tables,
     phrases,
     products,
     table,
     words,
 )
-from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation
+from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
@@ -195,7 +197,11 @@ _LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
-_VESSELS = words("pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate")
+_VESSELS = words(
+    "pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate container glass jar"
+)
+_INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top of it")
+_CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
@@ -205,23 +211,7 @@ EXCEPT = (
     "minus",
     "bar",
 )  # fmt: skip
-_ON_SIDES = (
-    (
-        ("on the left side", "on the left", "on your left side", "on your left", "to your left"),
-        Pick.LEFTMOST,
-    ),
-    (
-        (
-            "on the right side",
-            "on the right",
-            "on your right side",
-            "on your right",
-            "to your right",
-        ),
-        Pick.RIGHTMOST,
-    ),
-    (("in front of you", "closest to you", "nearest to you"), Pick.NEAREST),
-)
+_ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
 _ABOUT = words("lying standing around behind out sitting first")
@@ -278,9 +268,9 @@ class Modified(Persons):
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
         for side_words, pick in _ON_SIDES:
-            end = source.starts(at, *side_words)
+            end = source.longest(at, side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
-            if end and not side:
+            if end and not side and noun.pick in (None, pick):
                 noun.pick = pick
                 return end
         end = source.starts(at, ", the one", ", the ones")
@@ -326,26 +316,25 @@ class Modified(Persons):
             # "The pan with an egg and a spoon in it".
             noun.holding.append(inner)
             inner, end = more
-        after = source.starts(
-            end,
-            "in it",
-            "on it",
-            "inside it",
-            "in them",
-            "on them",
-            "inside",
-            "on top",
-            "on top of it",
-        )
+        after = source.longest(end, _INSIDE_IT)
         if after and is_room(noun) and source.word(end) == "on":
             # "Take the tray to the kitchen with everything on it".
             return 0
+        placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
+        held = inner.definite or source.word(inner.start) == "the"
+        within = source.word(end).startswith("in") or is_hollow(noun.kind)
+        if (after and placed and not held and within) or (
+            more and not after and source.word(at) == "containing"
+        ):
+            # "Put the cup in the sink with a fork in it", "a pot containing a fork and a knife".
+            raise source.ask(AskReason.WHICH, at, after or (more[1] if more else end))
+        if inner.kind.endswith("knife") and _CUTTING & set(source.words[:at]) and not after:
+            # "Slice the pear on the table with the knife".
+            return 0
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
-            placed = any(p[-1] == source.word(noun.start - 1) for p in PREPOSITIONS)
-            held = inner.definite or self._source.word(inner.start) == "the"
             # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
-            vessel = noun.kind in _VESSELS and not held and (
+            vessel = noun.kind in _VESSELS and not held and inner.kind not in LIQUIDS and (
                 self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None
             )  # fmt: skip
             joined = self._source.word(end) in ("and", ",")

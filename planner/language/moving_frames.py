@@ -67,6 +67,9 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
+        if verb.base == "hold" and parts[-1].wheres:
+            # "Hold the cup next to the sink": what is there, or to be held there?
+            raise source.ask(AskReason.WHERE, start, end)
         if verb.base == "run" and all(w.way is not Way.TO for p in parts for w in p.wheres):
             # "Run the dishwasher".
             return None
@@ -103,7 +106,9 @@ class MovingFrames(OccasionFrames):
                 where.relation in BY_SIDE and where.way is Way.STATIC for where in last.wheres
             )
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
-            if verb.base == "bring" and given is None and self._any_there(last):
+            lies = shifted and not static and any(map(_lies_on, last.wheres))
+            lies = lies and all(where.way is Way.STATIC for where in last.wheres)
+            if given is None and (lies or (verb.base == "bring" and self._any_there(last))):
                 # "Bring a fork on the table": one that lies there, or one that shall.
                 raise source.ask(AskReason.WHERE, start, segments[1])
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
@@ -129,10 +134,8 @@ class MovingFrames(OccasionFrames):
 
     @staticmethod
     def _any_there(segment: Segment) -> bool:
-        where = segment.wheres[0] if len(segment.wheres) == 1 else None
         return (
-            where is not None and where.way is Way.STATIC and where.relation is Relation.ON_TOP
-            and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
+            len(segment.wheres) == 1 and _lies_on(segment.wheres[0])
             and all(isinstance(thing, Noun) and thing.count == 1 and not thing.definite
                     and not thing.bare for thing in segment.things)
         )  # fmt: skip
@@ -404,7 +407,7 @@ class MovingFrames(OccasionFrames):
         """SWAP: two things, each to where the other was."""
         i = self._source.starts(i, "the places of", "the positions of", "places of") or i
         segments = self._segments(i, given)
-        if segments is None:
+        if segments is None or "between" in self._source.words[i : segments[1]]:
             return None
         things = self.attach(segments[0])
         if len(things) == 1 and self._source.word(segments[1]) in ("with", "for"):
@@ -446,6 +449,11 @@ class MovingFrames(OccasionFrames):
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
         return self.load(_verb, start, i, given)
+
+
+def _lies_on(where: Where) -> bool:
+    on = where.way is Way.STATIC and where.relation is Relation.ON_TOP
+    return on and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
 
 
 def _is_one(thing: Phrase) -> bool:

@@ -350,7 +350,7 @@ def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
             and k + match.length in (at, at - (words[at - 1] in ("door", "doors")))
             for k in range(max(0, at - 4), at)
         )  # fmt: skip
-        if commands and ends:
+        if commands and ends and words[at - 1] != "can":
             found.append(Token(".", token.start, token.start))
         found.append(token)
     return tuple(found)

@@ -415,7 +415,10 @@ class Nouns(Quantities):
         cut = f"{measure} of {noun.kind}"
         if end is not None and default_word_meanings().knows(cut):
             noun.kind = cut
-        elif end is None or can_be(noun.kind, "sliced") or (measure == "set" and noun.plural):
+        elif (
+            end is None or measure == "slice" or can_be(noun.kind, "sliced")
+            or (measure == "set" and noun.plural)
+        ):  # fmt: skip
             # A slice of cake is no cake, and a set of plates is several.
             return None
         noun.plural = source.word(at).endswith("s")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, drapes, includes
 from planner.language.lists import Lists, Segment
-from planner.language.places import BY_SIDE, belongs, grouped, is_furniture, is_room
+from planner.language.places import BY_SIDE, LEFT_RIGHT, belongs, grouped, is_furniture, is_room
 from planner.language.reading import Ask, AskReason, Refused
 
 _ON_IN = (Relation.ON_TOP, Relation.IN, Relation.AT)
@@ -71,7 +71,7 @@ class Objects(Lists):
             if self._on_side(where) and not any(map(is_furniture, nouns)):
                 # "On the left side of the table": on it or beside it.
                 raise self._source.ask(AskReason.WHERE, where.start, where.end)
-            sided = where.relation in (Relation.LEFT_OF, Relation.RIGHT_OF)
+            sided = where.relation in LEFT_RIGHT
             if whose or (sided and any(noun.pick for noun in nouns)):
                 raise self._source.ask(AskReason.WHICH, where.start, where.end)
 
@@ -128,7 +128,11 @@ class Objects(Lists):
         near = one.anchor is None and one.relation is Relation.NEXT_TO
         if near or other.comma or (one.relation in _ON_IN and other.relation not in _ON_IN):
             return _settled(groups)
-        if isinstance(one.anchor, Noun) and is_room(one.anchor):
+        beside = one.relation in BY_SIDE and other.relation in _ON_IN
+        if isinstance(one.anchor, Noun) and (
+            is_room(one.anchor) or (beside and not is_furniture(one.anchor))
+        ):
+            # "Put the ball next to the doll in the hall on the dresser".
             raise self._source.ask(AskReason.WHICH, one.start, one.end)
         self._describe(segment.things, [one])
         return [other]
@@ -136,8 +140,8 @@ class Objects(Lists):
     def move(self, placed: Placed, start: int, end: int) -> Do:
         """The request to put things where they go; a named place says more than "away"."""
         named = [w for w in placed.to if not isinstance(w.anchor, Spot)]
-        if sum(w.relation is Relation.IN for w in named) > 1:
-            # "Take the apples to the kitchen in the basket".
+        if sum(w.relation in _ON_IN for w in named) > 1:
+            # "Take the apples to the kitchen in the basket": nothing is at two places at once.
             raise self._source.ask(AskReason.WHICH, named[-1].start, named[-1].end)
         if named and any(w.anchor in (Spot.USUAL, Spot.BACK) for w in placed.to):
             placed.to = named
@@ -150,6 +154,8 @@ class Objects(Lists):
                 if narrower:
                     # "On the table, but not the dining table".
                     raise self._source.unknown(out.start, out.end)
+            if isinstance(anchor, Noun) and anchor.kind == "furniture" and anchor.bare:
+                raise self._source.ask(AskReason.WHERE, where.start, where.end)
             own = any(isinstance(thing, Noun) and thing.each for thing in placed.things)
             word = self._source.word(placed.things[0].start)
             several = any(isinstance(t, Noun) and _some_number(t) for t in placed.things)
@@ -194,7 +200,8 @@ def _is_beside(where: Where) -> bool:
 
 
 def _beside_thing(to: list[Where]) -> bool:
-    anchor = to[0].anchor if len(to) == 1 and to[0].relation is Relation.NEXT_TO else None
+    # "On the desk next to the cup and the pen" as well.
+    anchor = to[-1].anchor if to[-1].relation is Relation.NEXT_TO else None
     return isinstance(anchor, Noun) and not is_furniture(anchor)
 
 

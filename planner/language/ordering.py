@@ -367,7 +367,7 @@ class Order:
         )
         if not alike or earlier.who is not do.who:
             return False
-        if only_beside(do) and earlier.to and not only_beside(earlier):
+        if only_beside(do) and earlier.to and not only_beside(earlier) and not earlier.tempers:
             earlier.to = [*earlier.to, *do.to]
             return True
         if at_one_place(earlier.to, do.to):
@@ -452,8 +452,11 @@ class Order:
             return False
         thing = do.things[0]
         verbs = [found.verb for found in verbs_at(self._source.words, do.start)]
-        picks = self._source.word(do.start) in ("holding", "carrying") or any(
-            v.frame is Frame.PICK or v.base == "take" for v in verbs
+        carried = "while" in (self._source.word(do.end), self._source.word(do.end - 1))
+        picks = (
+            carried
+            or self._source.word(do.start) in ("holding", "carrying", "with")
+            or any(v.frame is Frame.PICK or v.base == "take" for v in verbs)
         )
         gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)
         out = "out" in self._source.words[do.start : do.end]
@@ -521,7 +524,7 @@ def _depends(do: Do, earlier: Do) -> bool:
     if moved and earlier.act is do.act is Act.MOVE:
         # "Put them on the table, the cup next to the plate": both hold at once.
         beside = not do.to or (only_beside(do) and not only_beside(earlier))
-        if beside or refines(do, earlier):
+        if (beside and not earlier.tempers) or refines(do, earlier):
             return False
     about = [*earlier.things, *anchors(earlier)]
     if any(where.anchor is Spot.ELSEWHERE for where in earlier.to):

@@ -358,11 +358,17 @@ class RoomContexts(Pronouns):
         if any(isinstance(w.anchor, Noun) and room_of(w.anchor) for w in place.where):
             return
         room = self._brought_to(things)
-        if room is None and self._room is not None:
+        if room is None and self._room is not None and not self._left(self._room):
             own = _OF_ROOM.get(place.kind, self._room.kind)
             room = self._room if own == self._room.kind else None
         if room is not None and _OF_ROOM.get(place.kind, room.kind) == room.kind:
             place.where.append(Where(Relation.IN, room, Way.STATIC, room.start, room.end))
+
+    def _left(self, announced: Noun) -> bool:
+        """Whether the last place was in another room, where later furniture may stand, too."""
+        rooms = [room_of(target) for spoken in self._spoken for target in spoken.targets]
+        last = next((room for room in reversed(rooms) if room is not None), announced)
+        return last.kind != announced.kind
 
     def _brought_to(self, things: list[Noun]) -> Noun | None:
         """The room that things of these kinds were last brought to."""

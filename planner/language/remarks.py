@@ -36,11 +36,12 @@ from planner.language.english import (
     THE,
     TO_DO,
     TO_ME,
+    phrase_tables,
     phrases,
     table,
     words,
 )
-from planner.language.lexicon import Relation, default_lexicon, plural_of
+from planner.language.lexicon import Part, Relation, default_lexicon, plural_of
 from planner.language.places import is_room
 from planner.language.reading import (
     STOPS,
@@ -153,6 +154,11 @@ def _lexical(word: str) -> bool:
     return default_lexicon().at((word,), 0) is not None
 
 
+def _names_kind(tokens: tuple[Token, ...]) -> bool:
+    match = default_lexicon().at(tuple(token.word for token in tokens), 0)
+    return match is not None and any(sense.part is Part.KIND for sense in match.senses)
+
+
 def known(word: str) -> bool:
     """Whether some rule knows a word."""
     return word in vocabulary() or word[0].isdigit() or word == "'s" or _lexical(word)
@@ -178,6 +184,30 @@ def respelled(word: str) -> str:
         }
         found = {other for other in shorter | longer if other in vocabulary()}
     return found.pop() if len(found) == 1 else word
+
+
+@cache
+def _rewordings() -> dict[tuple[str, ...], tuple[str, ...]]:
+    listed = phrase_tables().rewordings.items()
+    return {said: tuple(meant.split()) for meant, several in listed for said in phrases(several)}
+
+
+def reworded(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The words with "walk to face" as "go to", and the like."""
+    found: list[Token] = []
+    at = 0
+    while at < len(tokens):
+        said = tuple(token.word for token in tokens[at : at + 8])
+        length = next((n for n in range(len(said), 1, -1) if said[:n] in _rewordings()), 0)
+        first, last = tokens[at], tokens[at + max(length, 1) - 1]
+        meant = _rewordings().get(said[:length], said[:1])
+        found += [Token(word, first.start, last.end) for word in meant]
+        counted = at > 0 and (tokens[at - 1].word.isdecimal() or tokens[at - 1].word in NUMBERS)
+        if counted and meant in (("slice",), ("slices",)) and _names_kind(tokens[at + 1 : at + 2]):
+            # "Two slices tomato".
+            found.append(Token("of", first.start, first.end))
+        at += max(length, 1)
+    return tuple(found)
 
 
 def rejoined(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -231,6 +261,10 @@ class Remarks(Subordinates):
             return 0
         if source.word(at) == "for" and (end := self._purpose(i)):
             return end
+        named = {"it", "them"} & set(source.words[i : self._clause_end(i)])
+        if source.starts(at, "in order to") and named:
+            # "Slice a pear in order to throw it away".
+            return 0
         waits = self._previous[-1].act in (Act.NEVER, Act.LEAVE) or source.word(at - 1) == "wait"
         if source.words[at:i] == ("until",) and (waits or source.word(i) not in ("it", "they")):
             # "Leave the lamp on until I come back" does not say how it is at the end.

@@ -16,6 +16,7 @@ from planner.language.english import (
     THEN,
     TO_DO,
     phrases,
+    table,
 )
 from planner.language.lexicon import Part
 from planner.language.modifiers import Modified
@@ -23,16 +24,7 @@ from planner.language.reading import STOPS, AskReason, Refused, Source, Token
 from planner.language.verbs import Form, verbs_at
 
 _HESITATION = re.compile(r"u+h*m+|u+h+|e+r+m*|h+m+|m+h*m+|a+h+m*|e+h+")
-_STRONG = phrases(
-    "no , i mean|no i mean|no , i meant|no i meant|i mean|i meant|no , wait|no wait|wait , no"
-    "|wait no|no , sorry|no sorry|sorry , no|sorry no|sorry , i mean|sorry i mean|sorry , i meant"
-    "|or rather|no , make that|no make that|make that|make it|actually no|actually , no"
-    "|no , actually|no actually|scratch that|strike that|no , rather|wait , i mean|wait i mean"
-    "|correction|on second thought|on second thoughts|actually , make that|actually make that"
-    "|actually make it|hang on , no|hang on no|hold on , no|hold on no|oh no|oh wait|oops"
-    "|oh , sorry|oh sorry|oh , i mean|or actually|not that|what i mean is|i meant to say"
-    "|no no|no , no|no no no|no , no , no|well , actually"
-)
+_STRONG = phrases(table("corrections"))
 """After these what was said last is replaced."""
 _WEAK = phrases("no|wait|sorry|rather|actually|hang on|hold on|well no|or no")
 """These do so only between marks: "the vase, sorry, the candle,"."""
@@ -265,6 +257,11 @@ class _Repair:
         tokens = source.tokens
         known = tokens[:begin] if len(verbs) == 1 else tokens[: verbs[-1]]
         said = _PRONOUNS & set(source.words[i:end])
+        if source.words[stop:start] == (",", "wait", ",") and (
+            source.word(i) != source.word(verbs[-1])
+        ):
+            # "Start the microwave, wait, pick up the glass".
+            raise source.unknown(stop + 1, stop + 2)
         if not said:
             return (*known, *tokens[start:])
         # "Put the milk in the fridge. No, put it on the table": what "it" is has been taken back.

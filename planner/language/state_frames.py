@@ -17,6 +17,9 @@ _DIRT = words("dust stain stains dirt grime crumbs lint spots")
 _STRESS = words("all both nice nicely completely always again fully back really properly still")
 
 
+IN_HAND = ("in hand", "in your hand", "in your hands")
+
+
 class StateFrames(Objects):
     """Reads verbs that give things a state."""
 
@@ -117,6 +120,8 @@ class StateFrames(Objects):
         if source.word(end) in ("with", "using"):
             washing = source.starts(end + 1, "soap and water", "some water", "water")
             tools = ([], washing) if washing else self.tools(end + 1)
+            if source.starts(tools[1], *IN_HAND):
+                return [do], end
             do.tools += tools[0]
             end = do.end = tools[1] or end
         wheres, after = self.places(end)

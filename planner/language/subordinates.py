@@ -11,7 +11,7 @@ from planner.language.gaps import Gaps
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.moving_frames import tempered
 from planner.language.reading import AskReason
-from planner.language.state_frames import Dos
+from planner.language.state_frames import IN_HAND, Dos
 from planner.language.verbs import Form
 
 # The parts of a list that are to be done in turn.
@@ -67,8 +67,17 @@ class Subordinates(Gaps):
             )
         if source.word(at) == "having":
             return self._later(at, at)
-        if (end := source.longest(at, WHILE)) and source.word(end) in ("holding", "carrying"):
+        end = source.longest(at, WHILE)
+        if end and source.word(end) in ("holding", "carrying"):
             return self._in_hand(end)
+        if source.word(at) == "with" and (held := self.item(at + 1)):
+            # "Turn on the lamp with the pen in your hand".
+            after = source.starts(held[1], *IN_HAND)
+            return after and self._in_hand(at) and after
+        if end and source.starts(end, "turning on") and (lit := self.verb_phrase(end, {Form.ING})):
+            # "Pick up the pen while turning on the lamp".
+            self._accept(lit[0])
+            return lit[1]
         if end:
             dos = self._temporal(end) if source.word(end) in ("i", "you") else None
             if dos:
@@ -233,6 +242,9 @@ class Subordinates(Gaps):
             if self.verb_phrase(joined, {Form.BASE}):
                 break
             dos, end = [*dos, *more[0]], more[1]
+        if not self.order.requests and not any(token.is_word for token in source.tokens[end:]):
+            # "Once the cup is clean", and no more.
+            return 0
         trails = self._sentence and not self._then and not self._joins(start)
         step = self.order.step_of(self._sentence[-1]) if trails else None
         for do in dos:

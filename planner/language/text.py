@@ -283,6 +283,10 @@ class Text(Shares):
             return end
         if word == "with" and self._arranging(at + 1):
             return at + 1
+        if word == "to" and source.word(at + 1) in ("put", "place") and self._sentence:
+            # "Wash a fork to put on the desk"; not "bring a fork to put on it".
+            done = self._sentence[-1]
+            return at + 1 if done.act is Act.MAKE or done.tempers else 0
         if word in (",", "and", "but", "plus", "or", "&"):
             return 0 if word == "or" else at + 1
         end = source.longest(at, FILLERS)
@@ -372,7 +376,7 @@ class Text(Shares):
             return self.statement(at + 1, wish=True) or self.clause(at)
         given = list(self._given) if self._sentence else []
         if (
-            source.word(at - 1) == "and"
+            source.word(at - 1) in ("and", "to")
             and given
             and not (self.item(at + 1) or source.starts(at + 1, "the door"))
         ):
