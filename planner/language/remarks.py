@@ -192,15 +192,21 @@ def _rewordings() -> dict[tuple[str, ...], tuple[str, ...]]:
     return {said: tuple(meant.split()) for meant, several in listed for said in phrases(several)}
 
 
+@cache
+def _firsts() -> frozenset[str]:
+    return frozenset(said[0] for said in _rewordings())
+
+
 def reworded(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     """The words with "walk to face" as "go to", and the like."""
     found: list[Token] = []
-    at = 0
+    at, rewordings, firsts = 0, _rewordings(), _firsts()
     while at < len(tokens):
-        said = tuple(token.word for token in tokens[at : at + 8])
-        length = next((n for n in range(len(said), 1, -1) if said[:n] in _rewordings()), 0)
+        ahead = 8 if tokens[at].word in firsts else 1
+        said = tuple(token.word for token in tokens[at : at + ahead])
+        length = next((n for n in range(len(said), 1, -1) if said[:n] in rewordings), 0)
         first, last = tokens[at], tokens[at + max(length, 1) - 1]
-        meant = _rewordings().get(said[:length], said[:1])
+        meant = rewordings.get(said[:length], said[:1])
         found += [Token(word, first.start, last.end) for word in meant]
         counted = at > 0 and (tokens[at - 1].word.isdecimal() or tokens[at - 1].word in NUMBERS)
         if counted and meant in (("slice",), ("slices",)) and _names_kind(tokens[at + 1 : at + 2]):
