@@ -79,6 +79,7 @@ def piece_state(piece: Furniture, change: FurnitureChange | None = None) -> Enti
         pose=piece.pose,
         size_m=piece.size_m,
         parent=piece.room,
+        relation=None,
         room=piece.room,
         affordances=piece.affordances,
         states=default_states().initial(

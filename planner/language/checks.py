@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from planner.language.drafts import Act, Do, Noun, Way, nouns_within
 from planner.language.english import (
     FILLERS,
@@ -126,9 +128,18 @@ def _announced(source: Source, order: Order, do: Do) -> None:
         vague = do.stated or source.word(thing.start) == "these"
         stated = vague and thing.kind == "thing" and thing.count is Amount.ALL
         if (stated or thing.count is Amount.SOME) and (
-            thing.kind == "thing" or any(k != thing.kind and includes(thing.kind, k) for k in named)
+            thing.kind == "thing"
+            or (any(k != thing.kind and includes(thing.kind, k) for k in named)
+            and not _to_the_same(do, later))
         ):  # fmt: skip
             raise source.unknown(do.start, do.end)
+
+
+def _to_the_same(do: Do, later: Iterable[Do]) -> bool:
+    """Whether later requests name the place of one again, as "the table" for the dining table."""
+    places = [w.anchor.kind for w in do.to if isinstance(w.anchor, Noun)]
+    again = [w.anchor.kind for each in later for w in each.to if isinstance(w.anchor, Noun)]
+    return all(any(kind == p or includes(kind, p) for p in places) for kind in again)
 
 
 def _another_place(source: Source, order: Order, do: Do) -> None:

@@ -38,9 +38,9 @@ class EntityState:
     instance_id: int
     pose: Pose
     size_m: Vec3
-    parent: str | None = None
-    relation: Relation | None = None
-    room: str | None = None
+    parent: str | None
+    relation: Relation | None
+    room: str | None
     affordances: tuple[str, ...] = ()
     states: Mapping[str, bool] | None = None
     openness: float | None = None
@@ -70,6 +70,8 @@ def room_state(room: Room) -> EntityState:
         instance_id=0,
         pose=Pose.planar((x0 + x1) / 2, (y0 + y1) / 2),
         size_m=(x1 - x0, y1 - y0, room.height_m),
+        parent=None,
+        relation=None,
         room=room.name,
     )
 

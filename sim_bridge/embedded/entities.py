@@ -114,6 +114,7 @@ class Piece:
             pose=record.pose,
             size_m=record.size_m,
             parent=record.room,
+            relation=None,
             room=record.room,
             affordances=record.affordances,
             states=dict(self.states),
@@ -334,6 +335,7 @@ class Agent:
             pose=Pose.planar(self.x_m, self.y_m, self.yaw_rad),
             size_m=size,
             parent=self.room,
+            relation=None,
             room=self.room,
             hands=self.hands,
         )

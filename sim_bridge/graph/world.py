@@ -498,6 +498,8 @@ class GraphWorld:
                 instance_id=agent.instance_id,
                 pose=Pose.planar(agent.x_m, agent.y_m, agent.yaw_rad),
                 size_m=self._size_m(name),
+                parent=None,
+                relation=None,
                 room=agent.room,
                 hands=agent.hands,
             )

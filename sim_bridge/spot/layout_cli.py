@@ -77,10 +77,7 @@ def _house(args: argparse.Namespace) -> int:
     annotated = parse_layout(args.layout)
     for finding in check_layout(annotated):
         raise FileError(args.layout, finding.field, finding.reason)
-    try:
-        write_house(annotated.house, args.output)
-    except OSError as error:
-        raise PlannerError(f"--output: {args.output} cannot be written: {error.strerror}") from None
+    write_house(annotated.house, args.output)
     print(f"{args.output}: house {annotated.house.name}")
     return 0
 

@@ -160,6 +160,7 @@ class Snapshots:
                 pose=Pose((piece.x_m, piece.y_m, 0.0)),
                 size_m=piece.size_m,
                 parent=self._room,
+                relation=None,
                 room=self._room,
                 affordances=affordances,
                 states=states,
@@ -227,6 +228,8 @@ class Snapshots:
             instance_id=self._ids[mover.name],
             pose=Pose.planar(mover.x_m, mover.y_m, mover.yaw_rad),
             size_m=(2 * body.radius_m, 2 * body.radius_m, body.height_m),
+            parent=None,
+            relation=None,
             room=self._room,
             hands=(self._names.entity(carried) if holds else None,) + (None,) * (body.hands - 1),
         )

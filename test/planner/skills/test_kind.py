@@ -36,7 +36,7 @@ class SeeingPort(BackendPort):
     """A body whose camera measures nothing, so that no renderer is needed."""
 
     def observe(self, cameras: Sequence[str] = ("hand",)) -> Observation | None:
-        seen = self._backend.observe(self._agent, ())
+        seen = self._backend.observe(self.agent, ())
         frame = CameraFrame(
             rgb=np.zeros((8, 8, 3), np.uint8),
             depth_m=np.zeros((8, 8), np.float32),
