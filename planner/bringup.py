@@ -186,6 +186,7 @@ def _memory(args: Arguments) -> tuple[NodeSpec, ...]:
     if updater == "none":
         return ()
     model = {
+        "persons": args.memory_persons,
         "model": args.memory_model,
         "model_url": args.memory_url,
         "model_second": args.memory_second,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 from planner.environment import checked_params_file, full_namespace
-from planner.memory.part import UPDATERS
+from planner.memory.part import PERSONS, UPDATERS
 from planner.models.chat import MODEL_DEADLINE, MODELS
 from planner.models.model_choice import model_part
 from planner.parts.catalog import Catalog, Part, PartT
@@ -184,6 +184,7 @@ class Arguments:
     memory_second: str = _argument(
         "", "folder: a LoRA adapter for vlm, SigLIP beside open-vocabulary"
     )
+    memory_persons: str = _option(PERSONS)
     # Of the skill executor: `SKILL_KIND_OPTIONS` that differ from the defaults.
     skill_options: Mapping[str, OptionValue] = field(default_factory=dict)
     map: str = _argument(
@@ -391,11 +392,20 @@ def _check_memory(text: Mapping[str, str]) -> None:
         raise ArgumentError("memory_model", f"the memory {name} needs one")
     if text["memory_url"] and not (part is not None and part.takes_server):
         raise ArgumentError("memory_url", f"the memory {name} asks no server")
+    if text["memory_persons"] and (name == "none" or _is_idle(text)):
+        raise ArgumentError(
+            "memory_persons", "there is no memory; name one, such as memory:=learned"
+        )
     if part is not None and part.needs_pictures and not BACKENDS.get(backend).has_pictures:
         fit = ", ".join(n for n, other in UPDATERS.usable().items() if not other.needs_pictures)
         raise ArgumentError(
             "memory", f"{name} needs pictures, which backend:={backend} does not have; use {fit}"
         )
+
+
+def _is_idle(text: Mapping[str, str]) -> bool:
+    """Whether nothing needs the memory that `auto` would choose."""
+    return text["memory"] == "auto" and text["planner"] in ("none", "tour")
 
 
 def _check_map(text: Mapping[str, str]) -> None:
@@ -404,8 +414,7 @@ def _check_map(text: Mapping[str, str]) -> None:
         return
     if not BACKENDS.get(text["backend"]).has_pictures:
         raise ArgumentError("map", f"built needs pictures; backend:={text['backend']} has none")
-    idle = text["memory"] == "auto" and text["planner"] in ("none", "tour")
-    if text["memory"] == "none" or idle:
+    if text["memory"] == "none" or _is_idle(text):
         raise ArgumentError("map", "built needs a memory, such as memory:=privileged")
 
 

@@ -3,14 +3,14 @@
 # they find the wheels, and nothing has to be sourced. A shim is built where ROS has no such package.
 #
 #   scripts/build_interfaces.sh          # msgs/, and what /tf needs
-#   scripts/build_interfaces.sh robots   # what robots with Nav2, MoveIt and ros2_control are driven by
+#   scripts/build_interfaces.sh robots   # what robots with Nav2, MoveIt and ros2_control are driven by, and detectors publish
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 venv=$PWD/.venv
 if [ "${1:-}" = robots ]; then
   workspace=$PWD/.ws/robots
   packages=()
-  shims=(nav2_msgs control_msgs octomap_msgs object_recognition_msgs moveit_msgs)
+  shims=(nav2_msgs control_msgs octomap_msgs object_recognition_msgs moveit_msgs vision_msgs)
 else
   workspace=$PWD/.ws
   packages=(msgs)

@@ -7,9 +7,14 @@ from pathlib import Path
 
 SHIMS = Path(__file__).parents[1] / "shims"
 # SHA-256, shortened, of each definition without comments and blanks, as computed from the sources
-# of navigation2 (branch kilted), control_msgs 6.8.0, moveit_msgs 2.6.0, octomap_msgs 2.0.0 and
-# object_recognition_msgs 2.0.0.
+# of navigation2 (branch kilted), control_msgs 6.8.0, moveit_msgs 2.6.0, octomap_msgs 2.0.0,
+# object_recognition_msgs 2.0.0 and vision_msgs 4.1.1.
 UPSTREAM = {
+    "vision_msgs/msg/Detection3DArray.msg": "93e97838f4ed",
+    "vision_msgs/msg/Detection3D.msg": "0633906e62b6",
+    "vision_msgs/msg/ObjectHypothesisWithPose.msg": "072cad195464",
+    "vision_msgs/msg/ObjectHypothesis.msg": "5c4848f20558",
+    "vision_msgs/msg/BoundingBox3D.msg": "c9ad6f325e14",
     "nav2_msgs/msg/WaypointStatus.msg": "a6ab877612b3",
     "nav2_msgs/msg/SpeedLimit.msg": "386ac3142be8",
     "nav2_msgs/action/BackUp.action": "bdca5eedc199",

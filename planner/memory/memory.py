@@ -126,6 +126,7 @@ class Memory:
         self._belief: Belief | None = None
         self._index: EntityIndex | None = None
         self._grasps: dict[str, bool] = {}
+        self._found: set[int] = set()
         self.fault = ""
         self.refused = 0
         self.refusal = ""
@@ -214,6 +215,8 @@ class Memory:
         for operation in made:
             if operation.entity_id is None and operation.kind is OperationKind.UPDATE:
                 self._note_seen_agent(operation, observation.stamp_s)
+            elif operation.kind is OperationKind.REMOVE and operation.entity_id in self._found:
+                continue
             elif not self._is_overtaken(operation, observation.stamp_s):
                 operations.append(operation)
         provenance = Provenance(
@@ -242,6 +245,18 @@ class Memory:
             return None
         provenance = Provenance(ended_s, f"{agent} {call.name}", Source.INFERRED, agent)
         return self._keep(self._list.apply(made, provenance))
+
+    def note_found(
+        self, made: Sequence[Operation], author: str, stamp_s: float
+    ) -> MemoryChange | None:
+        """Applies the edits of a detector that is no updater; they have positions of their own.
+
+        What it finds no updater removes, which may not know such things.
+        """
+        current = [each for each in made if not self._is_overtaken(each, stamp_s)]
+        outcome = self._list.apply(current, Provenance(stamp_s, author, Source.SEEN))
+        self._found.update(outcome.ids)
+        return self._keep(outcome)
 
     def edit(self, operations: Sequence[Operation], author: str, stamp_s: float) -> Outcome:
         """Carries out edits by hand: all of them, or none. They are stored when this returns.

@@ -12,15 +12,18 @@ from sensor_msgs.msg import JointState
 from planner.memory.effects import report_record
 from planner.memory.maps.occupancy import CAMERA, FloorSurvey, hand_observation
 from planner.memory.memory import UPDATE_PERIOD, Memory
+from planner.memory.operations import PersonTracks
 from planner.memory.part import (
+    DETECTIONS,
     MODEL_OPTIONS,
+    PERSONS,
     UPDATERS,
     MakeUpdater,
     UpdaterModel,
     UpdaterRequest,
     load_updater,
 )
-from planner.memory.service.node import MemoryPublisher, MemoryServices
+from planner.memory.service.node import MemoryPublisher, MemoryServices, PersonDetections
 from planner.memory.settings import BACKWARDS_S, Condition, conditions, open_memory, store_path
 from planner.memory.sightings import VISIBILITIES, VISIBILITY, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
@@ -102,6 +105,9 @@ class MemoryNode(ManagedNode):
         self._make_publishers()
         self._frames = FrameTree(self, self._on_frames)
         self._truth = TruthInput(self, self._on_world) if self._needs_truth else None
+        self._persons: PersonDetections | None = None
+        if self._persons_topic:
+            self._persons = PersonDetections(self, self._persons_topic, self._frames, self._lose)
         self._worker: BackgroundUpdater | None = None
         self._made = self.create_guard_condition(self._take_proposals)
         listen(self, SkillReport, topics.SKILL_RESULTS, self._on_report, qos.EVENTS)
@@ -148,6 +154,10 @@ class MemoryNode(ManagedNode):
         seen = declare(self, VISIBILITY)
         self._load_updater(VISIBILITIES[seen])
         self._period_s = declare(self, UPDATE_PERIOD)
+        self._persons_topic = declare(self, PERSONS)
+        if self._persons_topic:
+            # Missing interfaces are said before anything else begins.
+            qos.message_class(DETECTIONS)
         self._builds_map = builds_map(self)
         if self._builds_map and self._updater == NO_UPDATER:
             raise PlannerError("memory: map:=built needs an updater, which says when to look")
@@ -237,9 +247,22 @@ class MemoryNode(ManagedNode):
                 self._world = None
         if self._memory is None:
             self._begin()
+        self._take_persons()
         for agent, (exposure, came_s) in list(self._pending.items()):
             if newest_s is not None and newest_s >= exposure.stamp_s - TOLERANCE_S:
                 self._look(agent, exposure, came_s)
+
+    def _take_persons(self) -> None:
+        """Learns of the persons that somebody else's detector has found."""
+        found = self._persons.found() if self._persons is not None else None
+        if found is None or self._memory is None or not self.is_active:
+            return
+        stamp_s, persons = found
+        made = self._tracks.operations(persons, self._memory.entities)
+        self._publish(self._memory.note_found(made, self._persons_topic, stamp_s))
+
+    def _lose(self, what: str) -> None:
+        self._unreadable[what] += 1
 
     def _end_memory(self) -> None:
         if self._worker is not None:
@@ -272,6 +295,7 @@ class MemoryNode(ManagedNode):
         self._memory = self._open(layout, None if self._in_thread else updater, episode, clock_s)
         if updater is not None and self._in_thread:
             self._worker = BackgroundUpdater(updater, self._made.trigger)
+        self._tracks = PersonTracks(layout)
         self._floor = FloorSurvey() if self._builds_map else None
         self._pictures.begin(layout, clock_s, builds_map=self._builds_map)
         self.get_logger().info(

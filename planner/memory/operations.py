@@ -1,20 +1,23 @@
-"""Memory operations as text (EPM-2.3), and those that a person's corrections make."""
+"""Memory operations as text (EPM-2.3), those of a person's corrections and of found persons."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from planner.memory.updater import Operation
-from planner.memory.wording import describe, normal_text, read_description
+from planner.memory.updater import Facts, Operation
+from planner.memory.wording import class_words, describe, normal_text, read_description
 from planner.world.belief import Entity, OperationKind
 from planner.world.catalogue import default_catalogue
 from planner.world.errors import PlannerError
 from planner.world.geometry import Vec3
+from planner.world.house import House
+from planner.world.person import PERSON_CLASS, Person, take_person
 from planner.world.states import default_states
+from planner.world.vocabulary import Relation, floor_name
 
 NO_UPDATES = "No updates"
 MODEL_IMAGE_PX = 384
@@ -293,3 +296,69 @@ def _finite(position_m: Vec3) -> Vec3:
 def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name):
         raise CorrectionError(f"name: {name!r}: expected lower-case letters, digits, _ and -")
+
+
+# What a detector of persons finds, as operations on the entity list.
+
+# A person found this near to where one is remembered is that one; the size where none is told.
+SAME_PERSON_M = 1.0
+_PERSON_SIZE_M = (0.5, 0.5, 1.7)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPerson:
+    """A person as a detector tells of one.
+
+    Attributes:
+        position_m: the middle of the body, in `map`.
+        size_m: of the box around it; zeros where the detector knows none.
+        labels: what is seen of the person, as in messages: `posture_sitting`, `wears_red shirt`.
+        track: the detector's own name for it; "" where it follows nobody.
+    """
+
+    position_m: Vec3
+    size_m: Vec3 = (0.0, 0.0, 0.0)
+    labels: frozenset[str] = frozenset()
+    track: str = ""
+
+
+class PersonTracks:
+    """Tells which remembered person each found one is: by the track, or by the nearest place."""
+
+    def __init__(self, layout: House) -> None:
+        self._layout = layout
+        self._ids: dict[str, int] = {}
+
+    def operations(self, found: Iterable[FoundPerson], known: Iterable[Entity]) -> list[Operation]:
+        """The edits for the persons of one message; who is not among them stays remembered."""
+        left = {e.entity_id: e for e in known if e.class_name == PERSON_CLASS}
+        made: list[tuple[FoundPerson, Entity | None]] = []
+        for one in sorted(found, key=lambda one: one.track not in self._ids):
+            entity = left.pop(self._ids.get(one.track, 0), None)
+            if entity is None and left:
+                near = min(left.values(), key=lambda e: math.dist(e.position_m, one.position_m))
+                if math.dist(near.position_m, one.position_m) <= SAME_PERSON_M:
+                    entity = left.pop(near.entity_id)
+            if entity is not None and one.track:
+                self._ids[one.track] = entity.entity_id
+            made.append((one, entity))
+        return [self._operation(*each) for each in made]
+
+    def _operation(self, one: FoundPerson, entity: Entity | None) -> Operation:
+        _, seen = take_person(PERSON_CLASS, dict.fromkeys(one.labels, True))
+        before = Person() if entity is None or entity.person is None else entity.person
+        # The name is what was asked for.
+        person = before if seen is None else replace(seen, name=before.name)
+        room = self._layout.room_at(one.position_m[0], one.position_m[1])
+        size_m = one.size_m if min(one.size_m) > 0.0 else _PERSON_SIZE_M
+        facts = Facts(
+            PERSON_CLASS, size_m, floor_name(room) if room else None, Relation.ON, room,
+            person=person,
+        )  # fmt: skip
+        return Operation(
+            OperationKind.ADD if entity is None else OperationKind.UPDATE,
+            entity_id=None if entity is None else entity.entity_id,
+            description=describe(class_words(PERSON_CLASS, person)),
+            position_m=one.position_m,
+            facts=facts,
+        )

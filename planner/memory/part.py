@@ -59,6 +59,10 @@ class UpdaterModel:
         return UpdaterModel(model, url, second, CoordinateFrame(frame), device, float(values[-1]))
 
 
+# What a detector of persons that is not ours publishes, for the memory's node.
+DETECTIONS = "vision_msgs/msg/Detection3DArray"
+PERSONS = Option("persons", "", f"topic of {DETECTIONS}, whose persons are remembered; empty: none")
+
 # Settings of the memory's node, also where it is run over a bag; in the order of `UpdaterModel`.
 MODEL_OPTIONS = (
     Option("model", "", "folder, or the model's name on the server"),

@@ -288,6 +288,16 @@ _WHOLE: dict[str, dict[str, Bound]] = {
         (Unbounded("the picture knows its columns"), "column"),
         (Unbounded("the picture knows its rows"), "row"),
     ),
+    "vision_msgs/Detection3DArray": _of(
+        (Unbounded("compared with the stamps of /tf"), "header.stamp"),
+        (Items(1000), "detections"),
+        (_NOT_READ, "detections[].header.stamp"),
+        (Items(100), "detections[].results"),
+        (_NAME, "detections[].results[].hypothesis.class_id detections[].id"),
+        (Number(0.0, 1.001, free=True), "detections[].results[].hypothesis.score"),
+        (_NOT_READ, "detections[].results[].pose.covariance[]"),
+        (_LENGTH, "detections[].bbox.size.x detections[].bbox.size.y detections[].bbox.size.z"),
+    ),
     "/people": _of(
         (Unbounded("people.seen_for_s bounds it"), "header.stamp"),
         (Items(1000), "poses"),

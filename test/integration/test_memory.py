@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import sqlite3
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from bridge_harness import Client, bridge
@@ -18,8 +20,10 @@ from planner_msgs.srv import LoadEpisode, LoadMemory, QueryMemory, SaveMemory
 
 from planner.command_line import EXIT_CONFIGURATION
 from planner.parts.calls import parse_call
+from planner.ros.conversions import header
 from planner.ros.skill_client import report_message
-from planner.world.belief import Source
+from planner.world.belief import BeliefNode, Source
+from planner.world.person import Posture
 from planner.world.primitive import CHANGED
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.vocabulary import EntityKind, Relation
@@ -124,6 +128,71 @@ def _differ_in_times_only(listener: Listener) -> bool:
         return False
     same = [replace(node, stamp_s=0.0) for node in cups]
     return same[0] == same[1] and cups[0].stamp_s < cups[1].stamp_s
+
+
+def detections(stamp_s: float, frame: str, x_m: float, y_m: float, *classes: str) -> Any:
+    """What a detector publishes of one person with hypotheses that are all sure."""
+    vision = pytest.importorskip("vision_msgs.msg", reason="needs make robot-interfaces")
+    one = vision.Detection3D(id="7")
+    one.bbox.center.position.x, one.bbox.center.position.y = x_m, y_m
+    one.bbox.center.position.z = 0.8
+    for name in classes:
+        result = vision.ObjectHypothesisWithPose()
+        result.hypothesis.class_id, result.hypothesis.score = name, 0.9
+        one.results.append(result)
+    return vision.Detection3DArray(header=header(stamp_s, frame), detections=[one])
+
+
+def test_persons_of_somebody_elses_detector_are_remembered(client: Client, world: Path) -> None:
+    message = detections(0.0, "map", 2.0, 2.0, "person", "posture_sitting")
+    with running("memory", episode=world, persons="/detector/persons"):
+        listener = Listener(client)
+        listener.until_known("table_0")
+        publisher = client.node.create_publisher(type(message), "/detector/persons", EVENTS)
+        heard = client.listen(DiagnosticArray, "/diagnostics", EVENTS)
+
+        def persons() -> list[BeliefNode]:
+            nodes = listener.belief().nodes.values()
+            return [node for node in nodes if node.class_name == "person"]
+
+        def publish(*arguments: Any) -> bool:
+            publisher.publish(detections(*arguments))
+            return True
+
+        client.wait(
+            lambda: publish(0.0, "map", 2.0, 2.0, "person", "posture_sitting") and persons(),
+            "a person",
+        )
+        (person,) = persons()
+        assert person.person is not None
+        assert person.person.posture is Posture.SITTING
+        assert person.position_m == pytest.approx((2.0, 2.0, 0.8))
+        # The robot's own frame, in which the person has walked on.
+        client.wait(
+            lambda: (
+                publish(0.0, "agent_0/base_link", 1.5, 0.0, "human")
+                and persons()[0].position_m != person.position_m
+            ),
+            "a walk",
+        )
+        (walked,) = persons()
+        base_m = client.state().entities["agent_0"].pose.position_m
+        assert math.dist(walked.position_m[:2], base_m[:2]) == pytest.approx(1.5, abs=0.05)
+        assert walked.entity_id == person.entity_id
+        # Nobody for a chair, nor for what another clock or no frame says.
+        for arguments in (
+            (0.0, "map", 3.0, 3.0, "chair"),
+            (1e6, "map", 3.0, 3.0, "person"),
+            (0.0, "nowhere", 3.0, 3.0, "person"),
+        ):
+            publish(*arguments)
+            client.idle(0.5)
+        client.wait(
+            lambda: any("'nowhere', which is not known" in name for name in counts(client, heard)),
+            "the reason",
+        )
+        assert any("not of the frames' clock" in name for name in counts(client, heard))
+        assert [node.position_m for node in persons()] == [walked.position_m]
 
 
 def test_a_killed_memory_comes_back_as_it_was(client: Client, world: Path, tmp_path: Path) -> None:

@@ -15,23 +15,91 @@ from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
 from rclpy.node import Node
 
 from planner.memory.memory import Memory
+from planner.memory.operations import FoundPerson
+from planner.memory.part import DETECTIONS
 from planner.memory.query import ask
 from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
 from planner.ros import qos
+from planner.ros.camera_input import FrameTree
 from planner.ros.clients import client_node, start_as_operator
 from planner.ros.conversions import point_m, point_message
 from planner.ros.guard import GuardedExecutor, SafePublisher
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message, entity_message
-from planner.ros.subscriptions import bounds_of
+from planner.ros.qos import message_class
+from planner.ros.subscriptions import bounds_of, listen
 from planner.world import topics
 from planner.world.belief import Entity, MemoryChange, OperationKind
 from planner.world.errors import PlannerError
-from planner.world.memory_wire import OPERATION_KINDS, entity_record
+from planner.world.geometry import Pose
+from planner.world.memory_wire import OPERATION_KINDS, entity_record, stamp_seconds
 
 FAILED = 1
 NOT_READY = 2
+
+
+# What detectors call a person, and how sure one has to be.
+_PERSONS, _MIN_SCORE = frozenset({"person", "human"}), 0.5
+# Stamps that are further from those of /tf are of another clock; seconds.
+_LATE_S, _AHEAD_S = 10.0, 1.0
+
+
+class PersonDetections:
+    """Persons that somebody else's detector finds, in any frame of /tf, for the memory.
+
+    A detection counts if one of its hypotheses says `person` or `human` with a score of a half; the
+    others that are as sure are labels, such as `posture_sitting`. What is lost is counted.
+    """
+
+    def __init__(
+        self, node: Node, topic: str, frames: FrameTree, lose: Callable[[str], None]
+    ) -> None:
+        """Subscribes to a topic of detections; `lose` hears why one is dropped."""
+        self._frames, self._lose = frames, lose
+        self._waiting: tuple[Any, float | None] | None = None
+        listen(node, message_class(DETECTIONS), topic, self._take, qos.STATE_INPUT)
+
+    def _take(self, message: Any) -> None:
+        self._waiting = message, self._frames.newest_s
+
+    def found(self) -> tuple[float, list[FoundPerson]] | None:
+        """The stamp and the persons of the newest message once, when its frames are known."""
+        now_s = self._frames.newest_s
+        if self._waiting is None or now_s is None:
+            return None
+        message, came_s = self._waiting
+        # Without a stamp they were seen on receipt.
+        stamp_s = stamp_seconds(message.header.stamp) or came_s or now_s
+        if not now_s - _LATE_S <= stamp_s <= now_s + _AHEAD_S:
+            self._waiting = None
+            self._lose("persons with a stamp that is not of the frames' clock")
+            return None
+        pose = self._frames.pose(message.header.frame_id, stamp_s)
+        if pose is None:
+            if stamp_s <= now_s - _AHEAD_S:
+                self._waiting = None
+                self._lose(f"persons in the frame {message.header.frame_id!r}, which is not known")
+            return None
+        self._waiting = None
+        return stamp_s, [one for each in message.detections if (one := _person(each, pose))]
+
+
+def _person(detection: Any, pose: Pose) -> FoundPerson | None:
+    sure = {each.hypothesis.class_id for each in detection.results if _is_sure(each.hypothesis)}
+    if not sure & _PERSONS:
+        return None
+    size = detection.bbox.size
+    return FoundPerson(
+        position_m=pose.apply(point_m(detection.bbox.center.position)),
+        size_m=(size.x, size.y, size.z),
+        labels=frozenset(sure - _PERSONS),
+        track=detection.id,
+    )
+
+
+def _is_sure(hypothesis: Any) -> bool:
+    return bool(hypothesis.score >= _MIN_SCORE)
 
 
 class MemoryServices:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from planner.memory.memory import EditError, Memory
 from planner.memory.operations import (
     CoordinateFrame,
     CorrectionError,
+    FoundPerson,
     Parsed,
+    PersonTracks,
     Reading,
     parse,
     to_pixel,
@@ -25,8 +28,11 @@ from planner.memory.settings import open_memory
 from planner.memory.updater import Operation
 from planner.parts.calls import parse_call
 from planner.world.belief import Entity, OperationKind, Source
+from planner.world.geometry import Vec3
+from planner.world.observation import Observation
+from planner.world.person import Gesture, Person, Posture
 from planner.world.skill import SkillResult
-from planner.world.vocabulary import Relation
+from planner.world.vocabulary import Relation, floor_name
 
 ADD, UPDATE, REMOVE = OperationKind.ADD, OperationKind.UPDATE, OperationKind.REMOVE
 
@@ -255,3 +261,69 @@ def test_corrections_survive_a_restart(tmp_path: Path) -> None:
     assert (mug.name, mug.description, mug.source) == ("mug_102", "mug dirty", Source.TOLD)
     assert again.deltas_since(0).lines == ["Add Object.102: mug dirty"]
     again.close()
+
+
+# What a detector of persons finds
+
+LAYOUT = layout_of(2)
+WAVES = frozenset({"posture_sitting", "gesture_waving", "wears_red shirt"})
+
+
+def remembering(found: Sequence[Sequence[FoundPerson]]) -> list[Entity]:
+    """The persons after messages of a detector, a second apart."""
+    memory, tracks = Memory(LAYOUT, None), PersonTracks(LAYOUT)
+    for second, persons in enumerate(found):
+        made = tracks.operations(persons, memory.entities)
+        memory.note_found(made, "detector", 1.0 + second)
+    return [entity for entity in memory.entities if entity.class_name == "person"]
+
+
+def test_a_found_person_is_remembered_in_its_room_as_it_looks() -> None:
+    (room, *_) = LAYOUT.rooms
+    x_m, y_m = room.shape.centroid.x, room.shape.centroid.y
+    (one,) = remembering([[FoundPerson((x_m, y_m, 0.8), labels=WAVES)]])
+    assert one.person == Person("", ("red shirt",), Posture.SITTING, Gesture.WAVING)
+    assert (one.room, one.parent, one.source) == (room.name, floor_name(room.name), Source.SEEN)
+    assert one.description.startswith("person sitting")
+    assert one.size_m == (0.5, 0.5, 1.7)
+
+
+def at(*xs_m: float, track: str = "") -> list[FoundPerson]:
+    return [FoundPerson((x_m, 1.0, 0.8), track=track) for x_m in xs_m]
+
+
+def test_who_walks_is_the_same_by_track_or_by_place_and_others_are_others() -> None:
+    (one,) = remembering([at(1.0), at(1.4), at(1.8), at(2.2), at(2.6)])
+    assert one.position_m == pytest.approx((2.6, 1.0, 0.8))
+    (one,) = remembering([at(1.0, track="7"), at(1.2, track="7"), at(4.0, track="7")])
+    assert one.position_m == pytest.approx((4.0, 1.0, 0.8))
+    assert len(remembering([at(1.0), at(3.0)])) == 2
+    assert len(remembering([at(1.0, 1.3), at(1.0, 1.3)])) == 2
+
+
+def test_an_updater_that_knows_no_persons_removes_none() -> None:
+    memory = Memory(LAYOUT, None)
+    memory.note_found(PersonTracks(LAYOUT).operations(at(1.0), ()), "detector", 1.0)
+    (person,) = (e for e in memory.entities if e.class_name == "person")
+    empty = Observation.at_rest(2.0)
+    memory.learn(empty, [Operation(REMOVE, entity_id=person.entity_id)], "learned")
+    assert person in memory.entities
+
+
+POINTS = st.tuples(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.just(0.8))
+
+
+@given(
+    st.lists(st.lists(st.tuples(POINTS, st.sampled_from(("", "a", "b"))), max_size=4), max_size=5)
+)
+def test_no_message_makes_fewer_persons_remembered_or_more_than_it_has(
+    messages: list[list[tuple[Vec3, str]]],
+) -> None:
+    memory, tracks, before = Memory(LAYOUT, None), PersonTracks(LAYOUT), 0
+    for second, message in enumerate(messages):
+        found = [FoundPerson(position_m, track=track) for position_m, track in message]
+        made = tracks.operations(found, memory.entities)
+        memory.note_found(made, "detector", 1.0 + second)
+        now = sum(entity.class_name == "person" for entity in memory.entities)
+        assert max(before, len(found)) <= now <= before + len(found)
+        before = now
