@@ -126,7 +126,8 @@ def standing_at(frame: CameraFrame, target_m: Vec3, tolerance_m: float = 0.0) ->
     thick_m = max(SURFACE_M, NOISE_SHARE * range_m)
     support_m = _support(points, target_m, thick_m)
     above = points[points[:, 2] > support_m + thick_m]
-    part = _nearest_part(above, target_m, max(tolerance_m, 0.05))
+    cell_m = _cell_m(frame, above, range_m)
+    part = _nearest_part(above, target_m, max(tolerance_m, 0.05), cell_m)
     if part is None:
         raise PlannerError("nothing stands out of the surface at the target")
     rectangle = cv2.minAreaRect(part[:, :2].astype(np.float32))
@@ -156,12 +157,23 @@ def _support(points: FloatArray, target_m: Vec3, thick_m: float) -> float:
     return float(np.median(level))
 
 
-def _nearest_part(points: FloatArray, target_m: Vec3, within_m: float) -> FloatArray | None:
+def _cell_m(frame: CameraFrame, above: FloatArray, range_m: float) -> float:
+    """Wide enough for what is seen at a slant, where the rows of a picture lie further apart."""
+    if not len(above):
+        return CELL_M
+    drop_m = max(frame.pose.position_m[2] - float(above[:, 2].max()), CELL_M)
+    apart_m = range_m**2 / (frame.intrinsics.fy_px * drop_m)
+    return min(max(CELL_M, 1.2 * apart_m), 2 * CELL_M)
+
+
+def _nearest_part(
+    points: FloatArray, target_m: Vec3, within_m: float, cell_m: float
+) -> FloatArray | None:
     """The points that hang together, seen from above, and are nearest to the target."""
     if len(points) < 10:
         return None
-    corner = points[:, :2].min(axis=0) - CELL_M
-    cells = ((points[:, :2] - corner) / CELL_M).astype(int)
+    corner = points[:, :2].min(axis=0) - cell_m
+    cells = ((points[:, :2] - corner) / cell_m).astype(int)
     taken = np.zeros(cells.max(axis=0) + 2, bool)
     taken[cells[:, 0], cells[:, 1]] = True
     labels, _ = ndimage.label(taken, structure=np.ones((3, 3)))

@@ -79,7 +79,9 @@ def test_only_frames_well_before_earlier_ones_tell_of_a_new_world() -> None:
 def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to_be_read() -> None:
     topics = Topics()
     ended: list[float | None] = []
-    node = SimpleNamespace(_pending={}, _begin=lambda: None, _truth=None)
+    node = SimpleNamespace(
+        _pending={}, _take_persons=lambda: None, _begin=lambda: None, _truth=None
+    )
     node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
 
     def end() -> None:
@@ -100,7 +102,9 @@ def test_a_memory_that_skills_told_of_later_moments_is_kept_while_frames_wait_to
 def test_a_memory_begins_once_in_a_new_world_whose_frames_come_before_its_state() -> None:
     topics = Topics()
     began: list[tuple[str, float]] = []
-    node = SimpleNamespace(_pending={}, _memory=None, _world=None, _truth=None)
+    node = SimpleNamespace(
+        _pending={}, _take_persons=lambda: None, _memory=None, _world=None, _truth=None
+    )
 
     def begin() -> None:
         if node._world is not None and node._frames.newest_s is not None:
@@ -159,7 +163,9 @@ def test_frames_of_a_late_picture_are_no_other_world_and_hide_no_others() -> Non
 def test_a_late_picture_waits_for_frames_that_come_after_it() -> None:
     topics = Topics()
     looked: list[float] = []
-    node = SimpleNamespace(_pending={}, _begin=lambda: None, _truth=None, _lockstep=None)
+    node = SimpleNamespace(
+        _pending={}, _take_persons=lambda: None, _begin=lambda: None, _truth=None, _lockstep=None
+    )
     node._memory = SimpleNamespace(stamp_s=0.0, due=lambda _agent, _stamp_s: True)
     node._frames = FrameTree(topics, lambda: MemoryNode._on_frames(node))  # type: ignore[arg-type]
 

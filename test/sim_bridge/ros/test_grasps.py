@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from planner.world.errors import PlannerError
@@ -62,6 +62,7 @@ def _box(eye: FloatArray, rays: FloatArray, center: Vec3, size: Vec3, yaw: float
 
 
 @settings(max_examples=40, deadline=None)
+@example(x=0.87890625, y=0.0, length=0.130859375, width=0.0625, height=0.2, yaw=0.0)
 @given(
     x=st.floats(0.5, 0.9),
     y=st.floats(-0.25, 0.25),
