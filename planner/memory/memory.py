@@ -411,6 +411,7 @@ class Memory:
         self._index = None
         self._unsaved.clear()
         self._confirmed.clear()
+        self._found.clear()
         self._belief = None
 
     def save(self, path: Path | None = None) -> Path:

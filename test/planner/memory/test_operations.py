@@ -310,6 +310,18 @@ def test_an_updater_that_knows_no_persons_removes_none() -> None:
     assert person in memory.entities
 
 
+def test_what_is_loaded_was_found_by_no_detector() -> None:
+    memory = Memory(LAYOUT, None)
+    bottle = Operation(ADD, description="bottle", position_m=(1.0, 1.0, 0.8))
+    memory.edit([bottle], "test", 1.0)
+    saved, again = memory.content(), Memory(LAYOUT, None)
+    again.note_found(PersonTracks(LAYOUT).operations(at(1.0), ()), "detector", 1.0)
+    again.load(saved)
+    (thing,) = (e for e in again.entities if not e.is_furniture)
+    again.learn(Observation.at_rest(9.0), [Operation(REMOVE, entity_id=thing.entity_id)], "learned")
+    assert thing not in again.entities
+
+
 POINTS = st.tuples(st.floats(0.0, 6.0), st.floats(0.0, 6.0), st.just(0.8))
 
 
