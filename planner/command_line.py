@@ -347,6 +347,16 @@ def termination_requested() -> Iterator[Callable[[], bool]]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM raises KeyboardInterrupt as Ctrl-C does, so that what was started is stopped."""
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
 # The sign of life of a supervisor, and the exit statuses by which it tells ends apart.
 
 # Of the environment: a file with the time, on the monotonic clock of this machine.

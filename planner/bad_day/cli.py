@@ -14,7 +14,7 @@ from pathlib import Path
 from planner.bad_day.faults import Fault, Schedule
 from planner.bad_day.schedule import FORMS, OUTAGES, make_schedule, outage_form, outage_schedule
 from planner.bad_day.trial import Outcome, line, repeat_command, table
-from planner.command_line import EXIT_FAILED, EXIT_OK
+from planner.command_line import EXIT_FAILED, EXIT_OK, terminated_as_interrupted
 from planner.environment import ros_environment
 from planner.world.errors import PlannerError
 
@@ -68,6 +68,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run all and print the table; 0 if every run took place and none had a violation."""
+    with terminated_as_interrupted():
+        return _run(args)
+
+
+def _run(args: argparse.Namespace) -> int:
     if args.hostile:
         return _attack(args.hostile, args.seed, args.keep)
     outage = None if args.outage is None else Fault(args.outage)

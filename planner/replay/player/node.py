@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import time
 from collections import Counter, deque
@@ -11,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
-from types import FrameType
 from typing import Any
 
 import rclpy
@@ -25,6 +23,7 @@ from rclpy.serialization import serialize_message
 from rclpy.signals import SignalHandlerOptions
 from rosgraph_msgs.msg import Clock
 
+from planner.command_line import terminated_as_interrupted
 from planner.network import confine
 from planner.replay.bag import Bag, TopicInfo
 from planner.replay.player.cues import (
@@ -433,20 +432,15 @@ def _node() -> Iterator[Node]:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
     except Exception as error:
         raise PlannerError(f"ROS cannot start: {error}") from None
-    before = signal.signal(signal.SIGTERM, _interrupt)
     try:
-        node = Node(NAME, start_parameter_services=False, enable_rosout=False)
-        try:
-            yield node
-        finally:
-            node.destroy_node()
+        with terminated_as_interrupted():
+            node = Node(NAME, start_parameter_services=False, enable_rosout=False)
+            try:
+                yield node
+            finally:
+                node.destroy_node()
     finally:
         rclpy.try_shutdown()
-        signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
 
 
 def _outgoing(
