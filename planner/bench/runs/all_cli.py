@@ -361,7 +361,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         type=float,
         default=[],
-        help="of the privileged model that stands for real ones, repeatable; default: 0 and 0.1",
+        help="rows of the privileged model that stands for real ones, repeatable; default: none",
     )
     group.add_argument(
         "--model",
@@ -398,7 +398,7 @@ def run(args: argparse.Namespace) -> int:
     field = field_of(
         Asked(
             args.planner,
-            args.fault_rate or (0.0, 0.1),
+            args.fault_rate,
             args.model,
             args.model_url,
             args.agents,
