@@ -46,8 +46,9 @@ lint: environment ## format, lint, types, import walls, unused code
 
 # Failures are reported and repeated, first the test and then its file: on a starved machine waits
 # may time out.
-UNIT := $(BESIDE) scripts/second_try.sh
-UNIT_OPTIONS := -n 2 --dist worksteal --ignore=test/integration -rR --reruns 1
+REPEATED := -rR --rerun-show-tracebacks --reruns
+UNIT := $(BESIDE) $(BIN)/python scripts/second_try.py
+UNIT_OPTIONS := -n 2 --dist worksteal --ignore=test/integration $(REPEATED) 1
 
 test-fast: setup ## tests without ROS
 	@$(TIMED) 'tests without ROS' $(UNIT) unit $(UNIT_OPTIONS) -m 'not slow' $(ARGS)
@@ -58,10 +59,10 @@ slow-properties: setup
 # Several files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
 # A test process that hangs in the middleware, where no signal reaches Python, ends after a while.
-INTEGRATION := scripts/second_try.sh
+INTEGRATION := $(BIN)/python scripts/second_try.py
 INTEGRATION_OPTIONS := test/integration \
   -o faulthandler_timeout=330 -o faulthandler_exit_on_timeout=true \
-  --dist loadfile --no-loadscope-reorder -rR --reruns 2
+  --dist loadfile --no-loadscope-reorder $(REPEATED) 2
 
 test-integration: robot-interfaces ## tests with real ROS nodes
 	@$(TIMED) 'integration tests' $(INTEGRATION) integration $(INTEGRATION_OPTIONS) -n 5 -m 'not slow' $(ARGS)

@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -97,7 +98,7 @@ def test_what_one_target_omits_the_other_runs() -> None:
         "integration test/integration": "-m 'slow and not nightly'",
         "--ignore=test/integration": "-m '(slow or hypothesis) and not nightly' --hypothesis",
     }
-    ran = [line for line in told.replace("\\\n", "").splitlines() if "second_try.sh" in line]
+    ran = [line for line in told.replace("\\\n", "").splitlines() if "second_try.py" in line]
     for suite, slow in suites.items():
         for mark in ("-m 'not slow'", slow):
             assert len([line for line in ran if suite in line and mark in line]) == 1
@@ -120,13 +121,17 @@ def test_good() -> None:
 """
 
 
-def second_try(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def second_try(folder: Path, *arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Runs the tests of a folder as `make` runs those of the project."""
-    (folder / ".venv").symlink_to(ROOT / ".venv")
+    if not (folder / ".venv").exists():
+        (folder / ".venv").symlink_to(ROOT / ".venv")
     (folder / "pytest.ini").write_text("[pytest]\n")
+    # This may itself be a run of continuous integration.
+    environment = {k: v for k, v in os.environ.items() if k != "PLANNER_SECOND_TRIES"}
     return subprocess.run(
-        [ROOT / "scripts" / "second_try.sh", "tests", *arguments],
+        [sys.executable, ROOT / "scripts" / "second_try.py", "tests", *arguments],
         cwd=folder,
+        env=environment | {"PLANNER_TEST_HISTORY": str(folder / "history")} | more,
         capture_output=True,
         text=True,
         check=False,
@@ -151,6 +156,31 @@ def test_a_file_with_a_failure_is_tried_once_more(
     assert told in ended.stdout
     # Once in each try.
     assert tests.with_suffix(".tries").read_text() == ".."
+    last = ended.stdout.splitlines()[-2:]
+    assert last[1].strip() == "in 1 of 1 runs: test_tries.py::test_flaky"
+    # Its log has why the first try failed.
+    assert "where" in Path(last[0].partition("log: ")[2]).read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("summary", [True, False])
+def test_what_needs_a_later_try_three_times_in_a_row_fails(tmp_path: Path, summary: bool) -> None:
+    tests = tmp_path / "test_tries.py"
+    tests.write_text(TESTS)
+    more = {"PLANNER_SECOND_TRIES": str(tmp_path / "summary")} if summary else {}
+    statuses = []
+    for _ in range(3):
+        tests.with_suffix(".tries").unlink(missing_ok=True)
+        words = ("-n", "0", "-rR", "--rerun-show-tracebacks", "--reruns", "1")
+        ended = second_try(tmp_path, "test_tries.py", *words, **more)
+        statuses.append(ended.returncode)
+    assert "in 3 of 3 runs: test_tries.py::test_flaky" in ended.stdout
+    assert statuses == ([0, 0, 1] if summary else [0, 0, 0])
+    if summary:
+        told = (tmp_path / "summary").read_text()
+        assert told.endswith("FAILED: so 3 runs in a row: test_tries.py::test_flaky\n")
+    # One good run begins anew.
+    assert second_try(tmp_path, "test_tries.py", "-n", "0", **more).returncode == 0
 
 
 @pytest.mark.slow
