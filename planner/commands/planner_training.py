@@ -13,14 +13,20 @@ from planner.bench.runs.run_cli import HELDOUT, NUMBERED, Collected, Evaluated, 
 from planner.bench.runs.runner import BenchRollouts, SettingsOf
 from planner.bench.runs.settings import MemoryKind, RunSettings, memory_names
 from planner.bench.runs.success_curves import draw_success_curves
+from planner.command_line import add_seconds_flag
+from planner.models.chat import MODEL_DEADLINE
 from planner.models.gguf import SMOLLM2, smollm2_file
+from planner.models.model_choice import absolute
+from planner.parts.option import named_values
 from planner.planning.learned.chooser import shipped_planner
 from planner.planning.numbered_dialogue import Wording
+from planner.planning.part import PLANNERS
 from planner.training.chat_tuning import (
     CHATS_ENDING,
     DDAFT,
     HD,
     MODEL,
+    PACKED,
     SINGLE_CALLS,
     TARGETS,
     Chat,
@@ -41,6 +47,7 @@ from planner.world.topics import one_line
 
 NOTHING, PICTURE = "none", "curve.png"
 CAUSAL, NETWORK, NETWORK_PLANNER = "causal", "network", "learned"
+LOCAL = "local"
 
 
 def add_hd(parser: argparse.ArgumentParser) -> None:
@@ -180,7 +187,13 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--model", type=Path, help="of causal: folder of the base model")
     parser.add_argument(
-        "--start", type=Path, help="of network: its first weights; default: the shipped ones"
+        "--start",
+        type=Path,
+        help="of network: its first weights; default: the shipped ones; of causal: an adapter, the "
+        "first policy, with which each fit begins",
+    )
+    parser.add_argument(
+        "--longest", type=int, default=0, help="of causal: learn no longer dialogues; 0 = all"
     )
     parser.add_argument(
         "--steps", type=int, default=ChooserRecipe().steps, help="of network: of each fit"
@@ -224,6 +237,21 @@ def add_ddaft(parser: argparse.ArgumentParser) -> None:
     runs.add_argument("--agents", type=int, default=1, help="acting agents; 0 = all")
     runs.add_argument("--memory", choices=memory_names(), default=MemoryKind.RAYS.value)
     runs.add_argument("--max-cycles", type=int, default=0, help="0 = the planner's default")
+    runs.add_argument(
+        "--played-by",
+        default=LOCAL,
+        metavar="MODEL",
+        help=f"of causal: {LOCAL}, or llama.cpp with the same base, which is quicker on a CPU: "
+        f"{SMOLLM2} or gguf:FILE",
+    )
+    add_seconds_flag(runs, MODEL_DEADLINE)
+    runs.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="of causal: an option of the planner, such as wording=short; repeatable",
+    )
     add_engine_flags(runs)
     add_tuning(parser, DDAFT)
 
@@ -304,26 +332,39 @@ def _causal(args: argparse.Namespace) -> Learner:
         _print_progress,
         Trained(args.trained),
         targets_of(args),
+        args.longest,
+        args.start.absolute() if args.start else None,
     )
 
 
 def _causal_settings(args: argparse.Namespace, temperature: float) -> SettingsOf:
     """The settings of roll-outs with a policy of `CausalLearner`."""
+    is_local = args.played_by == LOCAL
+    if not is_local and args.trained != Trained.ADAPTER:
+        raise PlannerError(f"--played-by {args.played_by} needs --trained {Trained.ADAPTER}")
+    given = named_values(args.option)
+    declared = {option.name: option for option in PLANNERS.get(NUMBERED).options}
+    if unknown := given.keys() - declared.keys():
+        raise PlannerError(f"--option {min(unknown)}: {NUMBERED} has {', '.join(declared)}")
+    options = {name: declared[name].read(text) for name, text in given.items()}
 
     def settings(policy: Path | None) -> RunSettings:
-        model, adapter = args.model.absolute(), ""
+        model = args.model.absolute()
+        adapter = args.start.absolute() if args.start else None
         if policy is not None and args.trained == Trained.ADAPTER:
-            adapter = str(policy / ADAPTER)
+            adapter = policy / (ADAPTER if is_local else f"{ADAPTER}{PACKED}")
         elif policy is not None:
             model = policy / MODEL
         return RunSettings(
             planner=NUMBERED,
-            model=f"local:{model}",
+            model=f"local:{model}" if is_local else absolute(args.played_by),
             model_options={
                 "temperature": temperature,
-                "device": args.device,
-                **({"adapter": adapter} if adapter else {}),
+                **({"device": args.device} if is_local else {}),
+                **({"adapter": str(adapter)} if adapter else {}),
             },
+            model_deadline_s=args.model_deadline,
+            options=options,
             agents=args.agents,
             memory=args.memory,
             most_cycles=args.max_cycles,

@@ -100,6 +100,21 @@ class Option:
         return self.check(value)
 
 
+def named_values(words: Iterable[str]) -> dict[str, str]:
+    """What flags such as `--option wording=short` give, by name, as text.
+
+    Raises:
+        PlannerError: for one without a name or a value.
+    """
+    found = {}
+    for word in words:
+        name, sign, value = word.partition("=")
+        if not sign or not name:
+            raise PlannerError(f"--option {word}: expected NAME=VALUE")
+        found[name.replace("-", "_")] = value
+    return found
+
+
 def read_options(options: Iterable[Option], given: Mapping[str, object]) -> dict[str, OptionValue]:
     """The given values, completed by defaults.
 

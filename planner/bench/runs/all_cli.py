@@ -25,7 +25,7 @@ from planner.episodes.episode_file import write_text
 from planner.evaluation.statistics import wilson
 from planner.models.chat import MODELS, ModelPart
 from planner.models.model_choice import absolute, model_part
-from planner.parts.option import Option, OptionValue, read_options
+from planner.parts.option import Option, OptionValue, named_values, read_options
 from planner.planning.part import PLANNERS, PlannerPart
 from planner.planning.planner_model import Privilege
 from planner.world.errors import PlannerError, did_you_mean
@@ -404,7 +404,7 @@ def run(args: argparse.Namespace) -> int:
             args.agents,
             args.backend,
             absolute_file(args.backend_config),
-            _options(args.option),
+            named_values(args.option),
         )
     )
     episodes = drawn(find_suite(args.episodes_of), args.count, args.seed)
@@ -451,16 +451,6 @@ def _so_far(folder: Path, field: Field) -> tuple[list[Result], list[str]]:
         for name, of in rows.items()
     ]
     return found, left_out
-
-
-def _options(words: Sequence[str]) -> dict[str, str]:
-    found = {}
-    for word in words:
-        name, sign, value = word.partition("=")
-        if not sign or not name:
-            raise PlannerError(f"--option {word}: expected NAME=VALUE")
-        found[name.replace("-", "_")] = value
-    return found
 
 
 def _result(

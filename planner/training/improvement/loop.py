@@ -281,7 +281,7 @@ class CausalLearner:
         recipe: of each fit.
         on_progress: called after each step.
         trained: what is written into a policy's folder.
-        targets: as in `tune_chats`.
+        targets, longest, start: as in `tune_chats`.
     """
 
     model: Path
@@ -289,6 +289,8 @@ class CausalLearner:
     on_progress: Callable[[TuningProgress], None]
     trained: Trained = Trained.ADAPTER
     targets: Sequence[str] = TARGETS
+    longest: int = 0
+    start: Path | None = None
 
     @property
     def name(self) -> str:
@@ -303,6 +305,8 @@ class CausalLearner:
             "recipe": kept(self.recipe),
             "trained": self.trained.value,
             "targets": [*self.targets],
+            **({"longest": self.longest} if self.longest else {}),
+            **({"start": self.start.name} if self.start else {}),
         }
 
     def fit(self, traces: Sequence[Path], folder: Path) -> None:
@@ -326,6 +330,8 @@ class CausalLearner:
             self.on_progress,
             trained=self.trained,
             targets=self.targets,
+            longest=self.longest,
+            start=self.start,
         )
 
 

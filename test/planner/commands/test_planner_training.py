@@ -13,6 +13,7 @@ from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.cli import main
 from planner.training.traces.folder import TraceFolder
 from planner.training.traces.record import Provenance, Trace, TraceTurn
+from planner.world.share import config_dir
 from planner.world.skill import SUCCESS_TEXT
 
 RUN = ["train", "ddaft", "desk_tidy_0", "--evaluate", "none"]
@@ -54,6 +55,9 @@ def test_bad_input_is_one_clear_error(tmp_path: Path, capsys: pytest.CaptureFixt
         (["--count", "-1"], "--count is -1, below 0"),
         (["--count", "2"], "2 episodes are asked for, and the suite has 1"),
         (["--epochs", "0"], "epochs, rate, batch, rank and save-every must be above 0"),
+        (["--played-by", "smollm2", "--trained", "whole"], "smollm2 needs --trained adapter"),
+        (["--option", "wordings=short"], "--option wordings: react has "),
+        (["--option", "wording"], "--option wording: expected NAME=VALUE"),
     ):
         assert main([*ddaft, *more]) == 2
         assert reason in _said(capsys)
@@ -91,3 +95,22 @@ def test_a_model_that_solves_nothing_is_told_after_its_first_pass(
     # Nothing is run again.
     assert main([*words, "--first-rounds", "2"]) == 2
     assert newest_rows(out / "iteration_0" / "rollouts" / ROWS_NAME) == rows
+
+
+@pytest.mark.slow
+def test_llama_cpp_plays_a_policy_with_its_adapter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("xllamacpp", reason="needs the extra smollm")
+    out = tmp_path / "ddaft"
+    # Its first policy is the adapter that ships; the base is only read where something is learned.
+    words = [*RUN, "--model", str(tmp_path), "--out", str(out), "--played-by", "smollm2"]
+    words += ["--start", str(config_dir() / "models" / "react.smollm2.gguf"), "--max-cycles", "2"]
+    assert main([*words, "--option", "wording=short"]) == 2
+    assert "none of 1 roll-outs solved its task" in _said(capsys)
+    (row,) = newest_rows(out / "iteration_0" / "rollouts" / ROWS_NAME).values()
+    assert row.verdict is not None
+    assert row.verdict.end == "planner_limit"
+    manifest = json.loads((out / "iteration_0" / "rollouts" / "manifest.json").read_text())
+    assert manifest["settings"]["model"] == "smollm2"
+    assert manifest["settings"]["options"]["wording"] == "short"
