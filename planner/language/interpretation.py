@@ -12,7 +12,7 @@ from enum import StrEnum
 from pydantic import ValidationError
 
 from planner.language.accounting import Accounting
-from planner.language.checks import check, conserve
+from planner.language.checks import check, conserve, doubt
 from planner.language.discourse import Discourse
 from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
 from planner.language.english import (
@@ -59,15 +59,18 @@ def interpret(text: str) -> Reading:
     return interpret_all(text)[0]
 
 
-def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
-    """The meaning of an instruction, and the words of a goal's text that ask for nothing."""
+def interpret_all(text: str, *, sure: bool = False) -> tuple[Reading, tuple[str, ...]]:
+    """The meaning of an instruction, and the words of a goal's text that ask for nothing.
+
+    `sure`: what may be a statement ("the cup in the sink") is known to be an instruction.
+    """
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened, ()
     tokens = listed_first(reworded(rejoined(_once(tuple(_spelled(token) for token in raw)))))
-    found = _found(text, tokens)
+    found = _found(text, tokens, sure)
     parted = sentences_apart(tokens) if isinstance(found[0], NotUnderstood) else tokens
-    again = _found(text, parted) if parted != tokens else found
+    again = _found(text, parted, sure) if parted != tokens else found
     return again if isinstance(again[0], Goal) else found
 
 
@@ -78,9 +81,9 @@ def _once(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tuple(token for before, token in pairs if not (token.word == before and before in small))
 
 
-def _found(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
+def _found(text: str, tokens: tuple[Token, ...], sure: bool) -> tuple[Reading, tuple[str, ...]]:
     try:
-        return _read(text, tokens)
+        return _read(text, tokens, sure)
     except Refused as refused:
         return _reason_of(refused, text, tokens), ()
 
@@ -120,7 +123,7 @@ def _spelled(token: Token) -> Token:
     return token if word == token.word else Token(word, token.start, token.end)
 
 
-def _read(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
+def _read(text: str, tokens: tuple[Token, ...], sure: bool) -> tuple[Reading, tuple[str, ...]]:
     source = repaired(with_verbs(Source(text, tokens, default_lexicon())))
     reader = Text(source)
     failed = reader.read()
@@ -140,6 +143,7 @@ def _read(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...
         return NotUnderstood(words=(text.strip(),)), ()
     Accounting(reader.source, goal, reader.passed, reader.remarks).check()
     conserve(reader.source, order, reader.passed)
+    doubt(reader.source, order, sure=sure)
     return goal, reader.outside()
 
 
@@ -229,6 +233,8 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
         return Answer(AnswerSort.UNCLEAR)
     reader = _Reader(Source(text, tokens, default_lexicon()))
     asked = _Asked(instruction, ask)
+    if ask.reason is AskReason.MEANT:
+        return _meant(instruction, text, tokens)
     said = tuple(token.word for token in tokens if token.is_word)
     if sort := fixed_answer(said):
         things = asked.amount(sort)
@@ -256,6 +262,16 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
     whole = interpret(text)
     goal = whole if isinstance(whole, Goal) else asked.completed(text)
     goal = None if goal == interpret(instruction) else goal
+    return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
+
+
+def _meant(instruction: str, text: str, tokens: tuple[Token, ...]) -> Answer:
+    """Reads an answer to whether something is to be done: yes, no, or what is instead."""
+    sort = fixed_answer(tuple(token.word for token in tokens if token.is_word))
+    said = interpret_all(instruction, sure=True)[0] if sort is AnswerSort.YES else interpret(text)
+    goal = said if isinstance(said, Goal) else None
+    if sort is AnswerSort.YES or sort is AnswerSort.NO:
+        return Answer(sort, goal=goal)
     return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
 
 

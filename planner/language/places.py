@@ -353,6 +353,9 @@ def belongs(before: Where, after: Where) -> bool | None:
         if before.relation in BY_SIDE and after.relation in BY_SIDE and is_furniture(other):
             # "To the left of the couch behind the table".
             return None
+        if other.kind == "floor" and after.relation is Relation.ON_TOP:
+            # "In the trash can on the floor".
+            return None
         return after.relation in BY_SIDE and is_furniture(other)
     return True if before.relation in BY_SIDE else None
 

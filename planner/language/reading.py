@@ -128,13 +128,14 @@ class AskReason(StrEnum):
     """What is missing before anything can be done.
 
     WHICH: several things could be meant; WHAT: the thing is not named; WHERE: the place is not
-    named; DONE: it is not said what would be a success.
+    named; DONE: it is not said what would be a success; MEANT: whether it asks for anything.
     """
 
     WHICH = "which"
     WHAT = "what"
     WHERE = "where"
     DONE = "done"
+    MEANT = "meant"
 
 
 class ImpossibleReason(StrEnum):
