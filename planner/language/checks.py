@@ -30,7 +30,6 @@ from planner.language.reading import STOPS, AlreadyTrue, AskReason, Refused, Sou
 from planner.language.verbs import Form, verbs_at
 from planner.world.catalogue import default_word_meanings
 
-
 _ITEMS = words("things items objects stuff")
 _DETERMINED = words("all every each any both whatever everything whichever")
 

@@ -25,6 +25,7 @@ class PhraseTables(FileModel):
     there: dict[str, str]
     picks: dict[str, str]
     sides: dict[str, str]
+    meanings: dict[str, dict[str, tuple[str, ...]]]
     spots: dict[str, str]
     arrangements: dict[str, str]
     rewordings: dict[str, str]
@@ -57,6 +58,16 @@ def combined(name: str) -> frozenset[Words]:
     """The phrases of a name that the file spells by their parts."""
     lines = phrase_tables().combinations[name]
     return frozenset().union(*(products(*line.split(" + ")) for line in lines))
+
+
+def meanings(name: str) -> dict[Words, str]:
+    """What each phrase of a name means, which the file spells by their parts."""
+    return {
+        phrase: meaning
+        for meaning, lines in phrase_tables().meanings[name].items()
+        for line in lines
+        for phrase in products(*line.split(" + "))
+    }
 
 
 def words(text: str) -> frozenset[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, table, words
+from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, meanings, table, words
 from planner.language.lexicon import Occasion, Relation, whole_of
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -11,13 +11,7 @@ from planner.language.state_frames import Dos, StateFrames, can
 from planner.language.verbs import Frame, Verb
 
 _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
-CHORES = {
-    "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean",
-    "cleaning": "clean",
-    "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered",
-    "slicing": "sliced",
-    "scrubbing": "clean", "drink": "watered", "water": "watered",
-}  # fmt: skip
+CHORES = {said[0]: state for said, state in meanings("chores").items()}
 
 _COUNTED = words(table("counted"))
 _PERSONS = words(table("persons"))

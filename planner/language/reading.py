@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.english import Words
+from planner.language.english import Words, meanings
 from planner.language.goal_form import Form, Goal, Many, tag_of
 from planner.language.lexicon import Lexicon, Match, Part
 from planner.world.files import FileModel, read_model
@@ -28,51 +28,7 @@ _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": 
 # What a robot is called: "Hello "Robbie".".
 _CALLED = re.compile(r'(?<=^hello )"[^"]{1,40}"|(?<=^hi )"[^"]{1,40}"|(?<=^hey )"[^"]{1,40}"', re.I)
 _CONTRACTIONS = {
-    "livingroom": ("living", "room"),
-    "trashbin": ("trash", "can"),
-    "firetruck": ("fire", "truck"),
-    "entryway/foyer/lobby": ("entryway",),
-    "laundryroom/mudroom": ("laundry", "room"),
-    "workout/gym/exercise": ("exercise",),
-    "coffe": ("coffee",),
-    "can't": ("can", "not"),
-    "cannot": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-    "let's": ("let", "us"),
-    "gonna": ("going", "to"),
-    "wanna": ("want", "to"),
-    "gimme": ("give", "me"),
-    "pls": ("please",),
-    "plz": ("please",),
-    "o'clock": ("oclock",),
-    "u": ("you",),
-    "ur": ("your",),
-    "thx": ("thanks",),
-    "ty": ("thanks",),
-    "n": ("and",),
-    "cuz": ("because",),
-    "coz": ("because",),
-    "cos": ("because",),
-    "gotta": ("have", "to"),
-    "lemme": ("let", "me"),
-    "kinda": ("kind", "of"),
-    "dunno": ("do", "not", "know"),
-    "w/": ("with",),
-    "&": ("and",),
-    "alright": ("ok",),
-    "okay": ("ok",),
-    **{
-        head + "nt": (head, "not")
-        for head in ("do", "does", "did", "is", "are", "was", "should", "would", "could", "has")
-    },
-    "cant": ("can", "not"),
-    "wont": ("will", "not"),
-    "lets": ("let", "us"),
-    "im": ("i", "am"),
-    "ive": ("i", "have"),
-    **{head + "re": (head, "are") for head in ("you", "they")},
-    **{head + "s": (head, "is") for head in ("that", "what", "there", "here", "where")},
+    "".join(said): tuple(meant.split()) for said, meant in meanings("contractions").items()
 }
 _ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
 # After these, 's is a verb; after anything else it shows a possessor.
