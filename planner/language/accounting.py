@@ -49,10 +49,7 @@ from planner.language.reading import Source
 from planner.language.verbs import verbs_at
 
 _NEGATIVE = words("not never no without none nothing neither nor except unless excluding")
-_HARMLESS = (
-    phrases(table("harmless"))
-    | FILLERS | TO_DO | SHALL_BE
-)  # fmt: skip
+_HARMLESS = phrases(table("harmless")) | FILLERS | TO_DO | SHALL_BE
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
 # Exclamations, unless what is done to somebody or something follows.
 _CALLS = phrases("wait|wake up|listen|love|hurry")

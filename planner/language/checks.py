@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 
 from planner.language.drafts import Act, Do, Noun, Way, nouns_within
@@ -15,7 +14,6 @@ from planner.language.english import (
 from planner.language.lexicon import (
     Actor,
     Amount,
-    Bound,
     Relation,
     Spot,
     built_in,
@@ -27,11 +25,9 @@ from planner.language.modifiers import opposite
 from planner.language.ordering import Order, same
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import STOPS, AlreadyTrue, AskReason, Refused, Source
-from planner.language.verbs import Form, verbs_at
-from planner.world.catalogue import default_word_meanings
 
 _ITEMS = words("things items objects stuff")
-_DETERMINED = words("all every each any both whatever everything whichever")
+DETERMINED = words("all every each any both whatever everything whichever")
 
 
 def check(source: Source, order: Order) -> None:
@@ -133,7 +129,7 @@ def _announced(source: Source, order: Order, do: Do) -> None:
     for thing in (t for t in do.things if isinstance(t, Noun) and named and do.act is Act.MOVE):
         # "The things in the hall need to be put away. Put the pen in the box".
         opening = {*source.words[thing.start : thing.start + 3]}
-        vague = do.stated or (opening & _ITEMS and _DETERMINED.isdisjoint(opening))
+        vague = do.stated or (opening & _ITEMS and DETERMINED.isdisjoint(opening))
         stated = vague and thing.kind == "thing" and thing.count is Amount.ALL
         if (stated or thing.count is Amount.SOME) and (
             thing.kind == "thing"
@@ -376,153 +372,3 @@ def _listed(source: Source, do: Do) -> None:
         behind = where.way is Way.STATIC and where.start >= last.end
         if behind and any(to.start >= where.end and to.way is Way.STATIC for to in do.to):
             raise source.ask(AskReason.WHICH, where.start, where.end)
-
-
-# Where another reading is as likely, however well every word is accounted for, it is asked which.
-
-_ASKING = words(table("asking"))
-_MODALS = words("can may might should will could would")
-_HELD = (Relation.ON_TOP, Relation.IN)
-
-
-def doubt(source: Source, order: Order, *, sure: bool) -> None:
-    """Asks about readings that are no more likely than another.
-
-    Args:
-        source: the words.
-        order: what they were read as.
-        sure: whether the person said that what may be a statement is a request.
-
-    Raises:
-        Refused: with the question, or naming the words.
-    """
-    for do in order.requests:
-        _happened(source, do)
-        _shown(source, do)
-        for thing in do.things:
-            for noun in nouns_within(thing):
-                _held_twice(source, noun)
-                _one_of_some(source, noun)
-        _carried_over(source, do)
-        _shared_head(source, do)
-        _fetched_beside(source, do)
-        _in_vessel(source, do)
-        _adjective(source, do)
-    if not sure:
-        _only_stated(source, order)
-
-
-def _happened(source: Source, do: Do) -> None:
-    """Refuses "you left the fridge open": what was done is no request."""
-    forms = [found.forms for found in verbs_at(source.words, do.start)]
-    subject = source.word(do.start - 1) in ("you", "i", "we", "he", "she", "they", "somebody")
-    wished = source.word(do.start - 2) == "if"
-    if subject and forms and not wished and not any(Form.BASE in form for form in forms):
-        raise source.unknown(do.start - 1, do.end)
-
-
-def _shown(source: Source, do: Do) -> None:
-    """Refuses "you should see a pot on the stove", which says where one is."""
-    if do.act is Act.FIND and source.word(do.start - 1) in _MODALS and (
-        source.word(do.start - 2) == "you"
-    ):  # fmt: skip
-        raise source.unknown(do.start - 2, do.end)
-
-
-def _held_twice(source: Source, noun: Noun) -> None:
-    """Asks about "the apple on the counter in the sink" and "the counter in the sink"."""
-    held = [w for w in noun.where if w.relation in _HELD and isinstance(w.anchor, Noun)
-            and w.way is Way.STATIC and not is_room(w.anchor)]  # fmt: skip
-    kinds = {w.anchor.kind for w in held if isinstance(w.anchor, Noun)}
-    fixed = is_furniture(noun) and any(
-        w.relation is Relation.IN and isinstance(w.anchor, Noun) and is_furniture(w.anchor)
-        for w in held
-    )
-    if len(kinds) > 1 or fixed:
-        raise source.ask(AskReason.WHICH, held[0].start, held[-1].end)
-    for where in noun.where:
-        if where.way is Way.TO and source.word(where.start) in ("into", "onto"):
-            # "Pour the coffee from the pot into the mug": the pot that is in the mug?
-            raise source.ask(AskReason.WHICH, where.start, where.end)
-
-
-def _one_of_some(source: Source, noun: Noun) -> None:
-    """Asks which one "wash two plates and put one away" means: nobody knows yet which two."""
-    some = noun.part_of
-    vague = some and not some.definite and some.count is not Amount.ALL
-    if some and vague and some.kind == noun.kind and some.bound is Bound.EXACTLY:
-        raise source.ask(AskReason.WHICH, noun.start, noun.end)
-
-
-def _carried_over(source: Source, do: Do) -> None:
-    """Asks how far "all" goes in "all toys and candle holder"."""
-    nouns = [thing for thing in do.things if isinstance(thing, Noun)]
-    for first, noun in itertools.pairwise(nouns):
-        near = source.words[max(0, noun.start - 3) : noun.end]
-        listed = noun.count is Amount.ALL and not noun.plural and not noun.definite
-        if listed and first.count is Amount.ALL and _DETERMINED.isdisjoint(near):
-            raise source.ask(AskReason.WHICH, first.start, noun.end)
-
-
-def _shared_head(source: Source, do: Do) -> None:
-    """Asks whether "wine and water glasses" are wine glasses as well."""
-    for one, other in itertools.pairwise(t for t in do.things if isinstance(t, Noun)):
-        head = other.kind.rpartition(" ")
-        joined = one.end + 1 == other.start and source.word(one.end) in ("and", "or")
-        shared = default_word_meanings().find(f"{one.kind} {head[2]}") if head[0] else None
-        if joined and shared and other.plural and one.bare and not one.plural:
-            raise source.ask(AskReason.WHICH, one.start, other.end)
-
-
-def _fetched_beside(source: Source, do: Do) -> None:
-    """Asks what "get the plate to the left of the stove" wants: that plate, or it there?"""
-    taken = do.act is Act.GRASP and source.word(do.start) == "take"
-    if not taken and not any(w.anchor is Spot.ME for w in do.to):
-        return
-    for thing in do.things:
-        for where in thing.where if isinstance(thing, Noun) else ():
-            if where.relation in BY_SIDE and source.word(where.start) == "to":
-                raise source.ask(AskReason.WHERE, do.start, do.end)
-
-
-def _in_vessel(source: Source, do: Do) -> None:
-    """Asks whether "move the knife in the cup to the sink" is about the cup as well."""
-    to = [w for w in do.to if w.way is Way.TO and w.anchor is not Spot.ME]
-    if do.act is not Act.MOVE or do.stated or not to:
-        return
-    for thing in do.things:
-        for where in thing.where if isinstance(thing, Noun) else ():
-            vessel = where.anchor
-            static = (
-                where.way is Way.STATIC and isinstance(thing, Noun) and where.start == thing.end
-            )
-            if static and where.relation in _HELD and isinstance(vessel, Noun) and not (
-                is_room(vessel) or is_furniture(vessel) or vessel.kind == "floor"
-            ):  # fmt: skip
-                raise source.ask(AskReason.WHICH, thing.start, where.end)
-
-
-def _adjective(source: Source, do: Do) -> None:
-    """Asks whether "clean spoon in the sink" is to be cleaned, or to be there."""
-    if do.act is not Act.MAKE or source.word(do.start) not in ("clean", "empty", "dry", "open"):
-        return
-    for thing in do.things:
-        if isinstance(thing, Noun) and thing.bare and not thing.plural and thing.where:
-            raise source.ask(AskReason.WHAT, do.start, do.end)
-
-
-def _only_stated(source: Source, order: Order) -> None:
-    """Asks whether "the knife (should be) in the sink" is a request, where nothing else is said."""
-    if len(order.requests) != 1 or order.throughout or _ASKING & set(source.words):
-        return
-    (do,) = order.requests
-    thing = do.things[0] if len(do.things) == 1 else None
-    if do.act is not Act.MOVE or not isinstance(thing, Noun) or thing.count != 1:
-        return
-    if thing.start < do.start or any(isinstance(w.anchor, Noun) and w.anchor.each for w in do.to):
-        # "The phone is on the sofa. It should be on the desk"; "a pillow on every bed".
-        return
-    put = all(w.way is Way.STATIC and w.relation not in BY_SIDE for w in do.to)
-    unsaid = range(do.end, source.size) if do.guess or do.presumed else range(source.size)
-    if put and do.to and not any(True for k in unsaid for _ in verbs_at(source.words, k)):
-        raise source.ask(AskReason.MEANT, do.start, do.end)

@@ -60,6 +60,11 @@ def combined(name: str) -> frozenset[Words]:
     return frozenset().union(*(products(*line.split(" + ")) for line in lines))
 
 
+def meant(several: Mapping[str, str]) -> dict[Words, str]:
+    """What each phrase means, of phrases by what is meant."""
+    return {phrase: meaning for meaning, said in several.items() for phrase in phrases(said)}
+
+
 def meanings(name: str) -> dict[Words, str]:
     """What each phrase of a name means, which the file spells by their parts."""
     return {
@@ -75,12 +80,8 @@ def words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_UP_TO_TWENTY = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-)
 NUMBERS: Mapping[str, int] = {
-    **{word: number for number, word in enumerate(_UP_TO_TWENTY.split(), 1)},
+    **{word: number for number, word in enumerate(table("up to twenty").split(), 1)},
     "thirty": 30,
     "forty": 40,
     "fifty": 50,
@@ -91,9 +92,7 @@ NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infi
 
 THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
-PICKS: Mapping[Words, Pick] = {
-    word: Pick(pick) for pick, said in phrase_tables().picks.items() for word in phrases(said)
-}
+PICKS = {said: Pick(pick) for said, pick in meant(phrase_tables().picks).items()}
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = words(table("empty adjectives"))
 HEATED, COOLED = words("heated warmed microwaved reheated"), words("chilled cooled refrigerated")
@@ -110,12 +109,10 @@ ONE_THING = frozenset({
 })  # fmt: skip
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
-PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
-    words: (Relation(meaning.split()[0]), Way(meaning.split()[1]))
-    for meaning, several in phrase_tables().prepositions.items()
-    for words in phrases(several)
+PREPOSITIONS = {
+    said: (Relation(meaning.split()[0]), Way(meaning.split()[1]))
+    for said, meaning in meant(phrase_tables().prepositions).items()
 }
-
 PREPOSITION_WORDS = frozenset(PREPOSITIONS)
 PICK_WORDS = frozenset(PICKS)
 

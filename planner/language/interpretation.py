@@ -12,8 +12,9 @@ from enum import StrEnum
 from pydantic import ValidationError
 
 from planner.language.accounting import Accounting
-from planner.language.checks import check, conserve, doubt
+from planner.language.checks import check, conserve
 from planner.language.discourse import Discourse
+from planner.language.doubts import doubt
 from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
 from planner.language.english import (
     NUMBERS,
@@ -233,10 +234,12 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
         return Answer(AnswerSort.UNCLEAR)
     reader = _Reader(Source(text, tokens, default_lexicon()))
     asked = _Asked(instruction, ask)
-    if ask.reason is AskReason.MEANT:
-        return _meant(instruction, text, tokens)
     said = tuple(token.word for token in tokens if token.is_word)
-    if sort := fixed_answer(said):
+    sort = fixed_answer(said)
+    if sort is AnswerSort.YES and ask.reason is AskReason.MEANT:
+        meant = interpret_all(instruction, sure=True)[0]
+        return Answer(sort, goal=meant if isinstance(meant, Goal) else None)
+    if sort:
         things = asked.amount(sort)
         goal = asked.goal_with(things) or (asked.completed(text) if things is None else None)
         return Answer(sort, things, goal=goal)
@@ -262,16 +265,6 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
     whole = interpret(text)
     goal = whole if isinstance(whole, Goal) else asked.completed(text)
     goal = None if goal == interpret(instruction) else goal
-    return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
-
-
-def _meant(instruction: str, text: str, tokens: tuple[Token, ...]) -> Answer:
-    """Reads an answer to whether something is to be done: yes, no, or what is instead."""
-    sort = fixed_answer(tuple(token.word for token in tokens if token.is_word))
-    said = interpret_all(instruction, sure=True)[0] if sort is AnswerSort.YES else interpret(text)
-    goal = said if isinstance(said, Goal) else None
-    if sort is AnswerSort.YES or sort is AnswerSort.NO:
-        return Answer(sort, goal=goal)
     return Answer(AnswerSort.INSTRUCTION if goal else AnswerSort.UNCLEAR, goal=goal)
 
 
@@ -422,7 +415,8 @@ class _Asked:
 
     def _with_answer(self, answer: str) -> Iterator[str]:
         words = self._ask.words[0]
-        if self._ask.reason is AskReason.DONE or words[0].isupper():
+        whole = words[0].isupper() or words == self._instruction.strip(" .!?")
+        if self._ask.reason is AskReason.DONE or whole:
             # The words are a whole clause: "Move the lamp".
             yield f"{self._instruction} {answer}"
             for to in ("", "to ", "in "):

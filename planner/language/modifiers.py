@@ -171,10 +171,8 @@ _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
     "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
-    "aside from",
-    "with the exception of", "but leave out", "just not", "only not", "not counting", "leaving out",
-    "minus",
-    "bar",
+    "aside from", "with the exception of", "but leave out", "just not", "only not", "not counting",
+    "leaving out", "minus", "bar",
 )  # fmt: skip
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
@@ -434,12 +432,11 @@ class Modified(Persons):
 
 
 _OPPOSITES = {
-    "open": "closed", "closed": "open", "clean": "dirty", "filled": "empty", "empty": "filled",
-    "dirty": "clean", "powered on": "powered off", "powered off": "powered on", "dusted": "dusty",
-    "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted", "watered": "unwatered",
-    "boiled": "unboiled", "dusty": "dusted", "uncooked": "cooked", "unsliced": "sliced",
-    "untoasted": "toasted", "unwatered": "watered", "unboiled": "boiled",
+    "open": "closed", "clean": "dirty", "filled": "empty", "powered on": "powered off",
+    "dusted": "dusty", "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted",
+    "watered": "unwatered", "boiled": "unboiled",
 }  # fmt: skip
+_OPPOSITES |= {other: state for state, other in _OPPOSITES.items()}
 
 
 def opposite(state: str) -> str:

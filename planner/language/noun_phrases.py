@@ -29,17 +29,11 @@ _PRONOUNS = {
 _PRONOUN_NUMBERS = {
     **dict.fromkeys(phrases("it all|the latter|the former|all of that"), 0),
     **dict.fromkeys(phrases("all of it|the whole thing"), 1),
-    **dict.fromkeys(
-        phrases(table("pronoun numbers")),
-        2,
-    ),
+    **dict.fromkeys(phrases(table("pronoun numbers")), 2),
 }
 _PRONOUN_PHRASES = frozenset(_PRONOUN_NUMBERS)
 _ORDERED_PAIR = (("the", "latter"), ("the", "former"))
-_EVERYTHING = {
-    "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
-    "whichever": Amount.ALL,
-}  # fmt: skip
+_EVERYTHING = dict.fromkeys(words("everything anything whatever all whichever"), Amount.ALL)
 _OWNERS = words("kids children guests boys girls cats dogs babies parents neighbours")
 # Neither people, whose things are just "the mug", nor known things.
 _ANIMALS = frozenset({"dog", "cat", "puppy", "kitten", "rabbit", "hamster", "parrot", "pet"})
