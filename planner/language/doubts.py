@@ -101,7 +101,7 @@ def _there_or_from_there(source: Source, do: Do) -> None:
     """Asks whether a place says where things are or where they go, or what goes with them."""
     fetched = any(w.anchor is Spot.ME for w in do.to)
     taken = fetched or (do.act is Act.GRASP and source.word(do.start) == "take")
-    carried = do.act is Act.MOVE and not do.stated and not fetched and (
+    carried = do.act is Act.MOVE and not (do.stated or do.tempers or fetched) and (
         any(w.way is Way.TO for w in do.to)
     )  # fmt: skip
     for noun in (thing for thing in do.things if isinstance(thing, Noun)):
@@ -138,8 +138,9 @@ def _only_stated(source: Source, order: Order) -> None:
         # "The phone is on the sofa. It should be on the desk"; "a pillow on every bed".
         return
     put = all(w.way is Way.STATIC and w.relation not in BY_SIDE for w in do.to)
-    unsaid = range(do.end, source.size) if do.guess or do.presumed else range(source.size)
-    if put and do.to and not any(True for k in unsaid for _ in verbs_at(source.words, k)):
+    said = range(do.start, do.end) if do.guess or do.presumed else ()
+    rest = (k for k in range(source.size) if k not in said)
+    if put and do.to and not any(True for k in rest for _ in verbs_at(source.words, k)):
         raise source.ask(AskReason.MEANT, do.start, do.end)
 
 
