@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
 from planner.language.english import THE, table, words
-from planner.language.lexicon import Amount, Bound, Relation, Spot
+from planner.language.lexicon import PERSON, Amount, Bound, Relation, Spot
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
@@ -38,6 +38,7 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         for thing in do.things:
             for noun in nouns_within(thing):
                 _held_twice(source, noun)
+                _held_oddly(source, do, noun)
                 _one_of_some(source, noun)
         _listed(source, do)
         _there_or_from_there(source, do)
@@ -73,6 +74,26 @@ def _held_twice(source: Source, noun: Noun) -> None:
             raise source.ask(AskReason.WHICH, where.start, where.end)
 
 
+def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
+    """Asks about one thing at each of several, and about what may be what it is done with.
+
+    "Turn on a lamp in each room" wants one for each; "open the box on the table with the knife"
+    may want to use it, "fill the cup with water from the jug" does.
+    """
+    if do.act is Act.MAKE and noun.kind == PERSON:
+        # "Serve coffee to the guests".
+        raise source.unknown(do.start, do.end)
+    for where, anchor in _places(noun):
+        spread = anchor.count is Amount.ALL and {"each", "every"} & {
+            *source.words[where.start : where.end]
+        }
+        one = noun.count == 1 and not noun.definite and not noun.each
+        used = do.act is Act.MAKE and any(thing.end == do.end for thing in anchor.holding)
+        poured = where.way is Way.FROM and "filled" in " ".join(do.states)
+        if (spread and one) or used or (poured and where.start > do.start):
+            raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
+
+
 def _one_of_some(source: Source, noun: Noun) -> None:
     """Asks which one "wash two plates and put one away" means: nobody knows yet which two."""
     some = noun.part_of
@@ -104,9 +125,13 @@ def _there_or_from_there(source: Source, do: Do) -> None:
     carried = do.act is Act.MOVE and not (do.stated or do.tempers or fetched) and (
         any(w.way is Way.TO for w in do.to)
     )  # fmt: skip
+    if {Spot.BACK, Spot.HERE} <= {w.anchor for w in do.to if isinstance(w.anchor, Spot)}:
+        # "Bring the keys back here": where they were, or to the speaker?
+        raise source.ask(AskReason.WHERE, do.start, do.end)
     for noun in (thing for thing in do.things if isinstance(thing, Noun)):
-        if {"different", "separate"} & {*source.words[noun.start : noun.end]}:
-            # "Bring different cups": than which?
+        said = {*source.words[noun.start : noun.end]}
+        if {"different", "separate"} & said or (fetched and "anything" in said):
+            # "Bring different cups": than which? "Bring me anything from the fridge": all of it?
             raise source.ask(AskReason.WHICH, noun.start, noun.end)
         if do.act is Act.MAKE and source.word(do.start) in _ADJECTIVES and (
             noun.bare and not noun.plural and noun.where

@@ -104,9 +104,7 @@ GENERIC = frozenset({"stuff", "items", "objects", "belongings", "clutter", "thin
 GENERIC_ONE = frozenset({"item", "object", "thingy", "thingamajig"})
 MASS = words(table("mass"))
 # Plurals of one thing, beside those that the catalogue has as a name.
-ONE_THING = frozenset({
-    "shelves", "keys", "gloves", "mittens", "glasses case", "blocks", "cards",
-})  # fmt: skip
+ONE_THING = words("shelves keys gloves mittens blocks cards") | {"glasses case"}
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
 PREPOSITIONS = {

@@ -438,19 +438,11 @@ class Guide(_Request):
 
 
 REQUESTS: Mapping[str, type[_Request]] = {
-    "move": Move,
-    "make": Make,
-    "leave": Leave,
-    "never": Never,
-    "prepare": Prepare,
-    "find": Find,
-    "grasp": Grasp,
-    "go": Go,
-    "meet": Meet,
-    "tell": Tell,
-    "follow": Follow,
-    "guide": Guide,
-}
+    request.__name__.lower(): request
+    for request in (
+        Move, Make, Leave, Never, Prepare, Find, Grasp, Go, Meet, Tell, Follow, Guide,
+    )
+}  # fmt: skip
 """The requests by the field of a file that tells them apart."""
 
 

@@ -52,12 +52,10 @@ class OccasionFrames(StateFrames):
         while source.word(i) == "for":
             j = i + 1 + (source.starts(i + 1, "all") > 0)
             j += source.word(j) in THE
-            number = NUMBERS.get(source.word(j)) or (
-                int(source.word(j))
-                if source.word(j).isdecimal() and len(source.word(j)) < 4
-                else None
-            )
-            if number:
+            said = source.word(j)
+            if number := NUMBERS.get(said) or (
+                int(said) if said.isdecimal() and len(said) < 4 else None
+            ):
                 people, i = number, j + 1
                 i += source.word(i) in _COUNTED
                 i += source.word(i) == "us"

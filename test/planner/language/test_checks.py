@@ -242,6 +242,13 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("Put all the toy food and candle holder on the table.",
          "all the toy food and candle holder", "which"),
         ("Put different cups on the table.", "different cups", "which"),
+        ("Turn on a lamp in each room.", "a lamp in each room", "which"),
+        ("Open the box on the table with the knife.", "the box on the table with the knife",
+         "which"),
+        ("Fill the glass with water from the bottle.", "the glass with water from the bottle",
+         "which"),
+        ("Bring me anything from the fridge.", "anything", "which"),
+        ("bring the keys back here", "bring the keys back here", "where"),
         ("get the plate to the left of the stove", "get the plate to the left of the stove",
          "where"),
         ("clean spoon in a drawer", "clean spoon in a drawer", "what"),
@@ -254,6 +261,7 @@ def test_what_may_mean_something_else_is_asked_about(text: str, words: str, reas
 @pytest.mark.parametrize("text", [
     "You left the fridge open.",
     "You should see a pot on the stove.",
+    "Serve coffee to the guests.",
     "Help me move the items from the kitchen to the hall. Move the towel to the hall.",
     "Move things from the bedroom to the office. Put the laptop on the desk.",
 ])  # fmt: skip
@@ -270,6 +278,8 @@ def test_what_only_tells_or_announces_is_no_request(text: str) -> None:
     "Put the wine and the water glasses on the table.",
     "Put a few cups and the plates on the table.",
     "Take the spoon out of the mug to the sink.",
+    "Turn on the lamp in each room.",
+    "Clean anything that is dirty.",
     "I'd be grateful if you brought the watch to the bedroom.",
 ])  # fmt: skip
 def test_what_says_that_it_is_a_request_is_not_asked_about(text: str) -> None:
