@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
 from planner.language.english import THE, table, words
-from planner.language.lexicon import PERSON, Amount, Bound, Relation, Spot
+from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
@@ -17,24 +17,21 @@ from planner.world.catalogue import default_word_meanings
 
 _ASKING = words(table("asking"))
 _MODALS = words("can may might should will could would")
-_SUBJECTS = words("you i we he she they somebody")
-_ADJECTIVES = words("clean empty dry open")
 _HELD = (Relation.ON_TOP, Relation.IN)
 
 
 def doubt(source: Source, order: Order, *, sure: bool) -> None:
     """Asks about readings that are no more likely than another.
 
-    Args:
-        source: the words.
-        order: what they were read as.
-        sure: whether the person said that what may be a statement is a request.
+    `sure`: what may be a statement is known to be a request.
 
     Raises:
         Refused: with the question, or naming the words.
     """
+    laid = any(do.occasion is Occasion.SET_TABLE for do in order.requests)
     for do in order.requests:
         _told(source, do)
+        _the_same(source, do, laid=laid)
         for thing in do.things:
             for noun in nouns_within(thing):
                 _held_twice(source, noun)
@@ -51,10 +48,22 @@ def _told(source: Source, do: Do) -> None:
     subject, ahead = source.word(do.start - 1), source.word(do.start - 2)
     forms = [found.forms for found in verbs_at(source.words, do.start)]
     past = bool(forms) and not any(Form.BASE in form for form in forms)
-    if past and subject in _SUBJECTS and ahead != "if":
+    if past and subject in ("you", "i", "we", "he", "she", "they") and ahead != "if":
         raise source.unknown(do.start - 1, do.end)
     if do.act is Act.FIND and subject in _MODALS and ahead == "you":
         raise source.unknown(do.start - 2, do.end)
+
+
+def _the_same(source: Source, do: Do, *, laid: bool) -> None:
+    """Asks whether things are those said before: "if a plate is clean, put it on a plate"."""
+    named = [where.anchor for where in do.to] + do.things
+    for noun in (thing for thing in (*do.only_if, *do.unless) if isinstance(thing, Noun)):
+        for other in (thing for thing in named if isinstance(thing, Noun) and thing is not noun):
+            if noun.kind == other.kind and not noun.definite and not other.definite:
+                raise source.ask(AskReason.WHICH, other.start, other.end)
+    if laid and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
+        # "Set the table, I need a fork and a plate": there, or here?
+        raise source.ask(AskReason.WHERE, do.start, do.end)
 
 
 def _held_twice(source: Source, noun: Noun) -> None:
@@ -75,11 +84,7 @@ def _held_twice(source: Source, noun: Noun) -> None:
 
 
 def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
-    """Asks about one thing at each of several, and about what may be what it is done with.
-
-    "Turn on a lamp in each room" wants one for each; "open the box on the table with the knife"
-    may want to use it, "fill the cup with water from the jug" does.
-    """
+    """Asks about "a lamp in each room", and whether a knife is there or used to open a box."""
     if do.act is Act.MAKE and noun.kind == PERSON:
         # "Serve coffee to the guests".
         raise source.unknown(do.start, do.end)
@@ -103,18 +108,25 @@ def _one_of_some(source: Source, noun: Noun) -> None:
 
 
 def _listed(source: Source, do: Do) -> None:
-    """Asks how far a word goes: "all toys and candle holder", "the salt and pepper shakers"."""
+    """Asks how far a word goes: "all toys and candle holder", "a pear and a plum on the desk"."""
     for one, other in itertools.pairwise(t for t in do.things if isinstance(t, Noun)):
         near = source.words[max(0, other.start - 3) : other.end]
         undetermined = other.count is Amount.ALL and not other.definite
         some = one.count in (Amount.SOME, Amount.FEW) and source.word(other.start) not in THE
         all_of = one.count is Amount.ALL and not other.plural
         carried = undetermined and (some or all_of) and DETERMINED.isdisjoint(near)
+        any_of = not (one.definite or other.definite or one.where or one.plural or other.plural)
+        behind = [w for w, _ in _places(other) if w.way is Way.STATIC and w.start >= other.end]
+        lies = any_of and any(w.relation in _HELD for w in behind)
         before, _, head = other.kind.rpartition(" ")
         joined = one.end + 1 == other.start and source.word(one.end) in ("and", "or")
         alone = bool(before) and source.word(other.start) == before.split()[0]
         shared = joined and alone and other.plural and not one.plural
-        if carried or (shared and default_word_meanings().find(f"{one.kind} {head}")):
+        if (
+            carried
+            or (joined and lies)
+            or (shared and default_word_meanings().find(f"{one.kind} {head}"))
+        ):
             raise source.ask(AskReason.WHICH, one.start, other.end)
 
 
@@ -133,7 +145,7 @@ def _there_or_from_there(source: Source, do: Do) -> None:
         if {"different", "separate"} & said or (fetched and "anything" in said):
             # "Bring different cups": than which? "Bring me anything from the fridge": all of it?
             raise source.ask(AskReason.WHICH, noun.start, noun.end)
-        if do.act is Act.MAKE and source.word(do.start) in _ADJECTIVES and (
+        if do.act is Act.MAKE and source.word(do.start) in ("clean", "empty") and (
             noun.bare and not noun.plural and noun.where
         ):  # fmt: skip
             # "Clean spoon in the sink".

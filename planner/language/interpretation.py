@@ -177,10 +177,8 @@ _YES = phrases(table("yes"))
 _NO = phrases(table("no"))
 _ANY = phrases(table("any"))
 _ALL = phrases(table("all"))
-_ORDINALS = {
-    "first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "latter": -1,
-    "last": -1,
-}  # fmt: skip
+_ORDINALS = {word: k for k, word in enumerate(["first", "second", "third", "fourth", "fifth"], 1)}
+_ORDINALS |= {"former": 1, "latter": -1, "last": -1}
 _OPENINGS = phrases(table("openings"))
 _CLOSINGS = words(table("closings"))
 

@@ -169,17 +169,15 @@ OUTCOMES: Mapping[str, type[Form]] = {
 
 
 Outcome = Annotated[
-    Annotated[Ask, Tag("ask")]
-    | Annotated[NotUnderstood, Tag("not_understood")]
-    | Annotated[Impossible, Tag("impossible")]
-    | Annotated[AlreadyTrue, Tag("already_true")]
+    Annotated[Ask, Tag("ask")] | Annotated[NotUnderstood, Tag("not_understood")]
+    | Annotated[Impossible, Tag("impossible")] | Annotated[AlreadyTrue, Tag("already_true")]
     | Annotated[NoCommand, Tag("no_command")],
     Discriminator(
         lambda value: tag_of(OUTCOMES, value),
         custom_error_type="outcome",
         custom_error_message=f"expected one of {', '.join(OUTCOMES)}",
     ),
-]
+]  # fmt: skip
 
 
 class AnnotatedInstruction(FileModel):

@@ -52,6 +52,18 @@ def test_a_clause_that_cannot_be_done_is_never_left_out(more: str) -> None:
     assert {text: read for text in texts if isinstance(read := interpret(text), Goal)} == {}
 
 
+def test_these_things_behind_a_request_are_those_named_before() -> None:
+    """Read as an announcement of what comes next, the request would be left out."""
+    goal = interpret(
+        "Put the pen on the desk and the cup next to it. Move these items to the hall. "
+        "Put the vase close by."
+    )
+    plain = "Put the pen on the desk and the cup next to it. Move the pen and the cup to the hall."
+    assert isinstance(goal, Goal)
+    assert isinstance(before := interpret(plain), Goal)
+    assert len(goal.requests) == len(before.requests) + 1
+
+
 def test_what_belongs_to_no_request_can_be_told() -> None:
     goal, outside = interpret_all("I am hungry. Could you put the cake on the table?")
     assert isinstance(goal, Goal)
@@ -248,6 +260,10 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("Fill the glass with water from the bottle.", "the glass with water from the bottle",
          "which"),
         ("Bring me anything from the fridge.", "anything", "which"),
+        ("If a plate is clean put the slices on a plate.", "a plate", "which"),
+        ("Get a pen and a cup on the desk.", "Get a pen and a cup on the desk", "where"),
+        ("Take a pear and a plum on the desk and give them to me.", "a pear and a plum", "which"),
+        ("Set the table, I need one fork and one plate.", "I need one fork and one plate", "where"),
         ("bring the keys back here", "bring the keys back here", "where"),
         ("get the plate to the left of the stove", "get the plate to the left of the stove",
          "where"),
