@@ -59,7 +59,8 @@ def _the_same(source: Source, do: Do, *, laid: bool) -> None:
     named = [where.anchor for where in do.to] + do.things
     for noun in (thing for thing in (*do.only_if, *do.unless) if isinstance(thing, Noun)):
         for other in (thing for thing in named if isinstance(thing, Noun) and thing is not noun):
-            if noun.kind == other.kind and not noun.definite and not other.definite:
+            one = noun.count == other.count == 1 and not noun.definite and not other.definite
+            if one and noun.kind == other.kind:
                 raise source.ask(AskReason.WHICH, other.start, other.end)
     if laid and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
         # "Set the table, I need a fork and a plate": there, or here?
