@@ -162,12 +162,13 @@ def _another_place(source: Source, order: Order, do: Do) -> None:
 
 
 def _made_again(source: Source, do: Do) -> None:
-    """Asks what "slice two slices" and "toast another slice" mean, which may be so already."""
+    """Asks what "slice two slices" and "I want the toast on a plate" mean, which may be so."""
     for thing in do.things if do.act is Act.MAKE else ():
         if not isinstance(thing, Noun):
             continue
         another = thing.other and not thing.definite and not thing.other_than
-        if another or ("slice" in thing.kind.split() and "sliced" in do.states):
+        toast = thing.definite and thing.kind == "toast" and "toasted" in do.states
+        if another or toast or ("slice" in thing.kind.split() and "sliced" in do.states):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

@@ -259,6 +259,7 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
          "which"),
         ("Fill the glass with water from the bottle.", "the glass with water from the bottle",
          "which"),
+        ("I want the toast on a plate.", "the toast", "what"),
         ("Bring me anything from the fridge.", "anything", "which"),
         ("If a plate is clean put the slices on a plate.", "a plate", "which"),
         ("Get a pen and a cup on the desk.", "Get a pen and a cup on the desk", "where"),
