@@ -90,9 +90,8 @@ def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
         # "Serve coffee to the guests".
         raise source.unknown(do.start, do.end)
     for where, anchor in _places(noun):
-        spread = anchor.count is Amount.ALL and {"each", "every"} & {
-            *source.words[where.start : where.end]
-        }
+        said = {*source.words[where.start : where.end]}
+        spread = anchor.count is Amount.ALL and {"each", "every"} & said
         one = noun.count == 1 and not noun.definite and not noun.each
         used = do.act is Act.MAKE and any(thing.end == do.end for thing in anchor.holding)
         poured = where.way is Way.FROM and "filled" in " ".join(do.states)
@@ -123,11 +122,10 @@ def _listed(source: Source, do: Do) -> None:
         joined = one.end + 1 == other.start and source.word(one.end) in ("and", "or")
         alone = bool(before) and source.word(other.start) == before.split()[0]
         shared = joined and alone and other.plural and not one.plural
-        if (
-            carried
-            or (joined and lies)
-            or (shared and default_word_meanings().find(f"{one.kind} {head}"))
-        ):
+        shared = shared and default_word_meanings().find(f"{one.kind} {head}") is not None
+        # "One apple and one apple": two of them?
+        twice = any_of and one.kind == other.kind and not (one.described or other.described)
+        if carried or shared or twice or (joined and lies):
             raise source.ask(AskReason.WHICH, one.start, other.end)
 
 

@@ -260,6 +260,7 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("Fill the glass with water from the bottle.", "the glass with water from the bottle",
          "which"),
         ("I want the toast on a plate.", "the toast", "what"),
+        ("Put a pen, one cup and one cup on the desk.", "one cup and one cup", "which"),
         ("Bring me anything from the fridge.", "anything", "which"),
         ("If a plate is clean put the slices on a plate.", "a plate", "which"),
         ("Get a pen and a cup on the desk.", "Get a pen and a cup on the desk", "where"),
