@@ -45,8 +45,9 @@ LIKE_IT = (
     "start the stove", "from the top", "on top", "spots", "stocks", "so", "sort", "stored", "stone",
 )  # fmt: skip
 AFTER = ("now", "it", "please", "robot", ", please", "there", "that", "moving", "stop", "right now")
-# Missing "stop" is worse than standing for nothing.
-THRESHOLD = 0.7
+# Missing "stop" is worse than standing for nothing: the highest, in steps of 0.05, at which 114 of
+# 120 are heard in either noise at 20 dB by `benchmarks/bench_voice.py --apart`, seeds 7 and 21.
+THRESHOLD = 0.5
 POSITIVES, NEGATIVES, KEPT_APART = 2000, 1700, 500
 HIDDEN, EPOCHS, BATCH, RATE = 48, 30, 256, 2e-3
 

@@ -49,10 +49,7 @@ from planner.language.reading import Source
 from planner.language.verbs import verbs_at
 
 _NEGATIVE = words("not never no without none nothing neither nor except unless excluding")
-_HARMLESS = (
-    phrases(table("harmless"))
-    | FILLERS | TO_DO | SHALL_BE
-)  # fmt: skip
+_HARMLESS = phrases(table("harmless")) | FILLERS | TO_DO | SHALL_BE
 _ORDERED = (THEN | FIRST | BEFORE_THAT) - phrases("next|last|second|third|later|to start")
 # Exclamations, unless what is done to somebody or something follows.
 _CALLS = phrases("wait|wake up|listen|love|hurry")
@@ -64,11 +61,9 @@ _UNSUPPORTED = words(table("unsupported"))
 _CONTRASTS = {"old": "new", "new": "old"}
 _OBLIGING = words("should must ought shall please never except unless instead")
 _WISHING = words("want wants prefer")
-_RELATIONS = {
-    "under": Relation.UNDER, "underneath": Relation.UNDER, "beneath": Relation.UNDER,
-    "below": Relation.UNDER, "behind": Relation.BEHIND, "beside": Relation.NEXT_TO,
-    "between": Relation.NEXT_TO, "alongside": Relation.NEXT_TO,
-}  # fmt: skip
+_RELATIONS = {"behind": Relation.BEHIND}
+_RELATIONS |= dict.fromkeys(words("under underneath beneath below"), Relation.UNDER)
+_RELATIONS |= dict.fromkeys(words("beside between alongside"), Relation.NEXT_TO)
 _SPEAKER = phrases("i will|i am going to|i shall|let me|while i|my job is|my part is")
 _ORDER = words("before after once")
 _LOOKING = words("examine inspect look view")

@@ -26,6 +26,9 @@ from planner.language.ordering import Order, same
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import STOPS, AlreadyTrue, AskReason, Refused, Source
 
+_ITEMS = words("things items objects stuff")
+DETERMINED = words("all every each any both whatever everything whichever")
+
 
 def check(source: Source, order: Order) -> None:
     """Checks all requests.
@@ -125,7 +128,8 @@ def _announced(source: Source, order: Order, do: Do) -> None:
     named = [t.kind for d in later for t in d.things if isinstance(t, Noun)]
     for thing in (t for t in do.things if isinstance(t, Noun) and named and do.act is Act.MOVE):
         # "The things in the hall need to be put away. Put the pen in the box".
-        vague = do.stated or source.word(thing.start) == "these"
+        opening = {*source.words[thing.start : thing.start + 3]}
+        vague = do.stated or (opening & _ITEMS and DETERMINED.isdisjoint(opening))
         stated = vague and thing.kind == "thing" and thing.count is Amount.ALL
         if (stated or thing.count is Amount.SOME) and (
             thing.kind == "thing"
@@ -158,12 +162,13 @@ def _another_place(source: Source, order: Order, do: Do) -> None:
 
 
 def _made_again(source: Source, do: Do) -> None:
-    """Asks what "slice two slices" and "toast another slice" mean, which may be so already."""
+    """Asks what "slice two slices" and "I want the toast on a plate" mean, which may be so."""
     for thing in do.things if do.act is Act.MAKE else ():
         if not isinstance(thing, Noun):
             continue
         another = thing.other and not thing.definite and not thing.other_than
-        if another or ("slice" in thing.kind.split() and "sliced" in do.states):
+        toast = thing.definite and thing.kind == "toast" and "toasted" in do.states
+        if another or toast or ("slice" in thing.kind.split() and "sliced" in do.states):
             raise source.ask(AskReason.WHAT, thing.start, thing.end)
 
 

@@ -293,6 +293,9 @@ class Announcements(Circumstances):
         if not verb:
             return 0
         vague = bool(source.longest(i, VAGUE_MOVES))
+        if vague and self.order.requests:
+            # "Put the pen on the desk. Move these items to the hall": what was named before.
+            return 0
         end = verb
         while end < source.size and source.word(end) not in STOPS | {"by", ","}:
             if source.word(end) in ("and", "then", "so") and any(

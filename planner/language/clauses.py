@@ -19,6 +19,7 @@ from planner.language.english import (
     TO_DO,
     TO_ME,
     WEAK_WISHES,
+    meanings,
 )
 from planner.language.lexicon import Actor, Relation, Spot
 from planner.language.places import belongs
@@ -27,18 +28,8 @@ from planner.language.state_frames import Dos
 from planner.language.statements import Statements, forbidden
 from planner.language.verbs import Form, Frame, Verb, verbs_at
 
-_WHO_DOES = {
-    "my part is to": Actor.SPEAKER, "my part is": Actor.SPEAKER, "my job is to": Actor.SPEAKER,
-    "mine is to": Actor.SPEAKER,
-    "my job is": Actor.SPEAKER, "my task is to": Actor.SPEAKER, "mine is": Actor.SPEAKER,
-    "my task is": Actor.SPEAKER,
-    "yours is to": Actor.ROBOT, "yours is": Actor.ROBOT, "your part is to": Actor.ROBOT,
-    "your part is": Actor.ROBOT,
-    "your job is to": Actor.ROBOT, "your job is": Actor.ROBOT, "your task is to": Actor.ROBOT,
-    "your task is": Actor.ROBOT,
-    "leave it to me to": Actor.SPEAKER,
-}  # fmt: skip
-_WHO_WORDS = frozenset(tuple(phrase.split()) for phrase in _WHO_DOES)
+_WHO_DOES = {said: Actor(who) for said, who in meanings("who does").items()}
+_WHO_WORDS = frozenset(_WHO_DOES)
 _BASE = frozenset({Form.BASE})
 
 
@@ -96,7 +87,7 @@ class Clauses(Statements):
         if not end:
             return None
         found = self.verb_phrase(end, {Form.BASE, Form.ING})
-        return self._by(_WHO_DOES[" ".join(source.words[at:end])], found)
+        return self._by(_WHO_DOES[source.words[at:end]], found)
 
     @staticmethod
     def _by(who: Actor, found: Dos | None) -> Dos | None:

@@ -25,6 +25,7 @@ class PhraseTables(FileModel):
     there: dict[str, str]
     picks: dict[str, str]
     sides: dict[str, str]
+    meanings: dict[str, dict[str, tuple[str, ...]]]
     spots: dict[str, str]
     arrangements: dict[str, str]
     rewordings: dict[str, str]
@@ -59,17 +60,28 @@ def combined(name: str) -> frozenset[Words]:
     return frozenset().union(*(products(*line.split(" + ")) for line in lines))
 
 
+def meant(several: Mapping[str, str]) -> dict[Words, str]:
+    """What each phrase means, of phrases by what is meant."""
+    return {phrase: meaning for meaning, said in several.items() for phrase in phrases(said)}
+
+
+def meanings(name: str) -> dict[Words, str]:
+    """What each phrase of a name means, which the file spells by their parts."""
+    return {
+        phrase: meaning
+        for meaning, lines in phrase_tables().meanings[name].items()
+        for line in lines
+        for phrase in products(*line.split(" + "))
+    }
+
+
 def words(text: str) -> frozenset[str]:
     """The words of a text."""
     return frozenset(text.split())
 
 
-_UP_TO_TWENTY = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen twenty"
-)
 NUMBERS: Mapping[str, int] = {
-    **{word: number for number, word in enumerate(_UP_TO_TWENTY.split(), 1)},
+    **{word: number for number, word in enumerate(table("up to twenty").split(), 1)},
     "thirty": 30,
     "forty": 40,
     "fifty": 50,
@@ -80,9 +92,7 @@ NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infi
 
 THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
-PICKS: Mapping[Words, Pick] = {
-    word: Pick(pick) for pick, said in phrase_tables().picks.items() for word in phrases(said)
-}
+PICKS = {said: Pick(pick) for said, pick in meant(phrase_tables().picks).items()}
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = words(table("empty adjectives"))
 HEATED, COOLED = words("heated warmed microwaved reheated"), words("chilled cooled refrigerated")
@@ -94,17 +104,13 @@ GENERIC = frozenset({"stuff", "items", "objects", "belongings", "clutter", "thin
 GENERIC_ONE = frozenset({"item", "object", "thingy", "thingamajig"})
 MASS = words(table("mass"))
 # Plurals of one thing, beside those that the catalogue has as a name.
-ONE_THING = frozenset({
-    "shelves", "keys", "gloves", "mittens", "glasses case", "blocks", "cards",
-})  # fmt: skip
+ONE_THING = words("shelves keys gloves mittens blocks cards") | {"glasses case"}
 LIQUIDS = frozenset({"water", "coffee", "milk", "juice"})
 
-PREPOSITIONS: Mapping[Words, tuple[Relation, Way]] = {
-    words: (Relation(meaning.split()[0]), Way(meaning.split()[1]))
-    for meaning, several in phrase_tables().prepositions.items()
-    for words in phrases(several)
+PREPOSITIONS = {
+    said: (Relation(meaning.split()[0]), Way(meaning.split()[1]))
+    for said, meaning in meant(phrase_tables().prepositions).items()
 }
-
 PREPOSITION_WORDS = frozenset(PREPOSITIONS)
 PICK_WORDS = frozenset(PICKS)
 

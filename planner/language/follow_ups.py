@@ -6,7 +6,7 @@ import copy
 
 from planner.language.circumstances import Announcements
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where
-from planner.language.english import FILLERS, TO_DO, combined, phrases, products
+from planner.language.english import FILLERS, TO_DO, combined, phrases, products, table
 from planner.language.lexicon import Actor, Amount, Occasion, Relation, Spot, includes
 from planner.language.modifiers import EXCEPT, opposite
 from planner.language.places import belongs, grouped, is_furniture, is_room
@@ -14,14 +14,7 @@ from planner.language.reading import STOPS, AskReason
 from planner.language.state_frames import Dos
 
 _CHECK = products("check|see|find out|look|double check|tell me|verify", "if|whether")
-_IF_SO = phrases(
-    "if so|and if so|if yes|if it is|if they are|if that is the case|and if it is|and if they are"
-    "|if that is so|then"
-)
-_IF_NOT = phrases(
-    "if not|and if not|if it is not|if they are not|otherwise|and if it is not|if no"
-    "|and if they are not|or else"
-)
+_IF_SO, _IF_NOT = phrases(table("if so")), phrases(table("if not"))
 _SEE_TO_IT = combined("see to it")
 _WITHOUT_PLEA = frozenset({"please", "now", "thanks", "then", "today", "quickly"})
 

@@ -301,15 +301,10 @@ class Frames(MovingFrames):
 _Rule = Callable[[Frames, Verb, int, int, "list[Phrase] | None"], "Dos | None"]
 _RULES: dict[Frame, _Rule] = {
     Frame.PUT: Frames.put,
-    Frame.CARRY: Frames.carry,
-    Frame.FETCH: Frames.carry,
-    Frame.PICK: Frames.carry,
-    Frame.GIVE: Frames.carry,
-    Frame.TRASH: Frames.trash,
-    Frame.BIN: Frames.trash,
+    **dict.fromkeys((Frame.CARRY, Frame.FETCH, Frame.PICK, Frame.GIVE), Frames.carry),
+    **dict.fromkeys((Frame.TRASH, Frame.BIN), Frames.trash),
     Frame.AWAY: Frames.away,
-    Frame.CLEAR: Frames.clear,
-    Frame.UNLOAD: Frames.clear,
+    **dict.fromkeys((Frame.CLEAR, Frame.UNLOAD), Frames.clear),
     Frame.LOAD: Frames.load,
     Frame.MAKE: Frames.make,
     Frame.FILL: Frames.fill,
@@ -328,6 +323,5 @@ _RULES: dict[Frame, _Rule] = {
     Frame.SWAP: Frames.swap,
     Frame.HANDLE: Frames.handle,
     Frame.VAGUE: Frames.vague,
-    Frame.HEAT: Frames.temper,
-    Frame.COOL: Frames.temper,
+    **dict.fromkeys((Frame.HEAT, Frame.COOL), Frames.temper),
 }

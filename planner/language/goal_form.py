@@ -275,13 +275,11 @@ NounPhrase = Annotated[
     Discriminator(_phrase_tag),
 ]
 Anchor = Annotated[
-    Annotated[Description, Tag("description")]
-    | Annotated[Mention, Tag("mention")]
-    | Annotated[OneOf, Tag("one_of")]
-    | Annotated[PlaceOf, Tag("place_of")]
+    Annotated[Description, Tag("description")] | Annotated[Mention, Tag("mention")]
+    | Annotated[OneOf, Tag("one_of")] | Annotated[PlaceOf, Tag("place_of")]
     | Annotated[Spot, Tag("spot")],
     Discriminator(_phrase_tag),
-]
+]  # fmt: skip
 
 
 def phrases_within(phrase: NounPhrase | Anchor) -> Iterator[NounPhrase | Anchor]:
@@ -438,41 +436,26 @@ class Guide(_Request):
 
 
 REQUESTS: Mapping[str, type[_Request]] = {
-    "move": Move,
-    "make": Make,
-    "leave": Leave,
-    "never": Never,
-    "prepare": Prepare,
-    "find": Find,
-    "grasp": Grasp,
-    "go": Go,
-    "meet": Meet,
-    "tell": Tell,
-    "follow": Follow,
-    "guide": Guide,
-}
+    request.__name__.lower(): request
+    for request in (
+        Move, Make, Leave, Never, Prepare, Find, Grasp, Go, Meet, Tell, Follow, Guide,
+    )
+}  # fmt: skip
 """The requests by the field of a file that tells them apart."""
 
 
 Request = Annotated[
-    Annotated[Move, Tag("move")]
-    | Annotated[Make, Tag("make")]
-    | Annotated[Leave, Tag("leave")]
-    | Annotated[Never, Tag("never")]
-    | Annotated[Prepare, Tag("prepare")]
-    | Annotated[Find, Tag("find")]
-    | Annotated[Grasp, Tag("grasp")]
-    | Annotated[Go, Tag("go")]
-    | Annotated[Meet, Tag("meet")]
-    | Annotated[Tell, Tag("tell")]
-    | Annotated[Follow, Tag("follow")]
-    | Annotated[Guide, Tag("guide")],
+    Annotated[Move, Tag("move")] | Annotated[Make, Tag("make")] | Annotated[Leave, Tag("leave")]
+    | Annotated[Never, Tag("never")] | Annotated[Prepare, Tag("prepare")]
+    | Annotated[Find, Tag("find")] | Annotated[Grasp, Tag("grasp")] | Annotated[Go, Tag("go")]
+    | Annotated[Meet, Tag("meet")] | Annotated[Tell, Tag("tell")]
+    | Annotated[Follow, Tag("follow")] | Annotated[Guide, Tag("guide")],
     Discriminator(
         lambda value: tag_of(REQUESTS, value),
         custom_error_type="request",
         custom_error_message=f"expected one of {', '.join(REQUESTS)}",
     ),
-]
+]  # fmt: skip
 
 
 class Goal(Form):

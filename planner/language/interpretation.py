@@ -14,6 +14,7 @@ from pydantic import ValidationError
 from planner.language.accounting import Accounting
 from planner.language.checks import check, conserve
 from planner.language.discourse import Discourse
+from planner.language.doubts import doubt
 from planner.language.drafts import Act, Do, Emission, Noun, Way, Where
 from planner.language.english import (
     NUMBERS,
@@ -59,15 +60,18 @@ def interpret(text: str) -> Reading:
     return interpret_all(text)[0]
 
 
-def interpret_all(text: str) -> tuple[Reading, tuple[str, ...]]:
-    """The meaning of an instruction, and the words of a goal's text that ask for nothing."""
+def interpret_all(text: str, *, sure: bool = False) -> tuple[Reading, tuple[str, ...]]:
+    """The meaning of an instruction, and the words of a goal's text that ask for nothing.
+
+    `sure`: what may be a statement ("the cup in the sink") is known to be an instruction.
+    """
     raw = without_hesitation(tokens_of(text))
     if screened := no_command(text, raw):
         return screened, ()
     tokens = listed_first(reworded(rejoined(_once(tuple(_spelled(token) for token in raw)))))
-    found = _found(text, tokens)
+    found = _found(text, tokens, sure)
     parted = sentences_apart(tokens) if isinstance(found[0], NotUnderstood) else tokens
-    again = _found(text, parted) if parted != tokens else found
+    again = _found(text, parted, sure) if parted != tokens else found
     return again if isinstance(again[0], Goal) else found
 
 
@@ -78,9 +82,9 @@ def _once(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
     return tuple(token for before, token in pairs if not (token.word == before and before in small))
 
 
-def _found(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
+def _found(text: str, tokens: tuple[Token, ...], sure: bool) -> tuple[Reading, tuple[str, ...]]:
     try:
-        return _read(text, tokens)
+        return _read(text, tokens, sure)
     except Refused as refused:
         return _reason_of(refused, text, tokens), ()
 
@@ -120,7 +124,7 @@ def _spelled(token: Token) -> Token:
     return token if word == token.word else Token(word, token.start, token.end)
 
 
-def _read(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...]]:
+def _read(text: str, tokens: tuple[Token, ...], sure: bool) -> tuple[Reading, tuple[str, ...]]:
     source = repaired(with_verbs(Source(text, tokens, default_lexicon())))
     reader = Text(source)
     failed = reader.read()
@@ -140,6 +144,7 @@ def _read(text: str, tokens: tuple[Token, ...]) -> tuple[Reading, tuple[str, ...
         return NotUnderstood(words=(text.strip(),)), ()
     Accounting(reader.source, goal, reader.passed, reader.remarks).check()
     conserve(reader.source, order, reader.passed)
+    doubt(reader.source, order, sure=sure)
     return goal, reader.outside()
 
 
@@ -172,10 +177,8 @@ _YES = phrases(table("yes"))
 _NO = phrases(table("no"))
 _ANY = phrases(table("any"))
 _ALL = phrases(table("all"))
-_ORDINALS = {
-    "first": 1, "former": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "latter": -1,
-    "last": -1,
-}  # fmt: skip
+_ORDINALS = {word: k for k, word in enumerate(["first", "second", "third", "fourth", "fifth"], 1)}
+_ORDINALS |= {"former": 1, "latter": -1, "last": -1}
 _OPENINGS = phrases(table("openings"))
 _CLOSINGS = words(table("closings"))
 
@@ -230,7 +233,11 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
     reader = _Reader(Source(text, tokens, default_lexicon()))
     asked = _Asked(instruction, ask)
     said = tuple(token.word for token in tokens if token.is_word)
-    if sort := fixed_answer(said):
+    sort = fixed_answer(said)
+    if sort is AnswerSort.YES and ask.reason is AskReason.MEANT:
+        meant = interpret_all(instruction, sure=True)[0]
+        return Answer(sort, goal=meant if isinstance(meant, Goal) else None)
+    if sort:
         things = asked.amount(sort)
         goal = asked.goal_with(things) or (asked.completed(text) if things is None else None)
         return Answer(sort, things, goal=goal)
@@ -406,7 +413,8 @@ class _Asked:
 
     def _with_answer(self, answer: str) -> Iterator[str]:
         words = self._ask.words[0]
-        if self._ask.reason is AskReason.DONE or words[0].isupper():
+        whole = words[0].isupper() or words == self._instruction.strip(" .!?")
+        if self._ask.reason is AskReason.DONE or whole:
             # The words are a whole clause: "Move the lamp".
             yield f"{self._instruction} {answer}"
             for to in ("", "to ", "in "):

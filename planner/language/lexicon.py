@@ -235,19 +235,13 @@ def plural_of(phrase: str) -> str:
 
 _COLORS: dict[str, Color] = {"grey": Color.GRAY, "violet": Color.PURPLE, "golden": Color.GOLD}
 _MATERIALS: dict[str, Material] = {
-    "wooden": Material.WOOD,
-    "cloth": Material.FABRIC,
-    "metallic": Material.METAL,
-    "porcelain": Material.CERAMIC,
-    "cardboard": Material.PAPER,
-}
+    "wooden": Material.WOOD, "cloth": Material.FABRIC, "metallic": Material.METAL,
+    "porcelain": Material.CERAMIC, "cardboard": Material.PAPER,
+}  # fmt: skip
 _SIZES: dict[str, Size] = {
-    "large": Size.BIG,
-    "huge": Size.BIG,
-    "little": Size.SMALL,
-    "tiny": Size.SMALL,
+    "large": Size.BIG, "huge": Size.BIG, "little": Size.SMALL, "tiny": Size.SMALL,
     "high": Size.TALL,
-}
+}  # fmt: skip
 MAX_NEAR = 3
 _MIN_SIMILARITY = 0.75
 

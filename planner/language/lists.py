@@ -18,15 +18,9 @@ from planner.language.verbs import Form, verbs_at
 # One thing of a list, what joins it to the next, and what is left out.
 
 _AND = (
-    "including",
-    "and also",
-    "and then also",
-    "and",
-    "as well as",
-    "along with",
-    "together with",
+    "including", "and also", "and then also", "and", "as well as", "along with", "together with",
     "plus",
-)
+)  # fmt: skip
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = words(table("predicates"))
 _DEEDS = words("play eat read sit sleep cook write wear exercise")

@@ -10,6 +10,7 @@ from planner.language.english import (
     NUMBERS,
     PREPOSITIONS,
     THE,
+    meanings,
     phrase_tables,
     phrases,
     products,
@@ -32,50 +33,14 @@ _TITLE = 5
 _GIVEN_NAMES = words(table("given names"))
 _SIDES = ("left", "right")
 _HANDS = "their|his|her|the|a|an|"
-_TRAITS = {
-    phrase: trait
-    for trait, said in {
-        "sitting": phrases("sitting|sitting down|seated|sits"),
-        "standing": phrases("standing|standing up|stands"),
-        "lying": phrases("lying|lying down|laying|lies"),
-        "waving": phrases("waving|waves"),
-        **{
-            f"raising {side} arm": products(
-                "raising|raises|lifting|lifts|holding up|holds up", _HANDS, side, "arm|hand"
-            )
-            | products("with", _HANDS, side, "arm|hand", "raised|up|in the air")
-            for side in _SIDES
-        },
-        **{
-            f"pointing {side}": products("pointing|points", "to|at|towards|", "their|the|", side)
-            for side in _SIDES
-        },
-    }.items()
-    for phrase in said
-}
+_TRAITS = meanings("traits")
 _TRAIT_WORDS = frozenset(_TRAITS)
 _BEFORE_TRAITS = products("who|that|which|", "is|are|'s", "currently|") | phrases("who|that")
 _WEARING = products(
     "who|that|", "is|are|", "wearing|dressed in|clothed in|wears|wear"
 ) | phrases("in|with")  # fmt: skip
 _CALLED = products("who is|that is|", "named|called|by the name of") | phrases("whose name is")
-_GARMENTS = {
-    tuple(said.split()): garment
-    for garment, several in {
-        "t-shirt": "t shirt|tshirt|tee shirt|t shirts|tshirts",
-        "trousers": "trousers|pants",
-        "jeans": "jeans",
-        "sweater": "sweater|sweaters|jumper|jumpers|pullover|pullovers",
-        **{
-            name: f"{name}|{plural}"
-            for name, plural in (
-                ("shirt", "shirts"), ("blouse", "blouses"), ("coat", "coats"),
-                ("jacket", "jackets"), ("dress", "dresses"), ("skirt", "skirts"),
-            )
-        },
-    }.items()
-    for said in several.split("|")
-}  # fmt: skip
+_GARMENTS = meanings("garments")
 _GARMENT_WORDS = frozenset(_GARMENTS)
 _COLORS = {color.value: color.value for color in Color} | {"grey": "gray", "violet": "purple"}
 
@@ -206,10 +171,8 @@ _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = (
     "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
-    "aside from",
-    "with the exception of", "but leave out", "just not", "only not", "not counting", "leaving out",
-    "minus",
-    "bar",
+    "aside from", "with the exception of", "but leave out", "just not", "only not", "not counting",
+    "leaving out", "minus", "bar",
 )  # fmt: skip
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
@@ -469,12 +432,11 @@ class Modified(Persons):
 
 
 _OPPOSITES = {
-    "open": "closed", "closed": "open", "clean": "dirty", "filled": "empty", "empty": "filled",
-    "dirty": "clean", "powered on": "powered off", "powered off": "powered on", "dusted": "dusty",
-    "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted", "watered": "unwatered",
-    "boiled": "unboiled", "dusty": "dusted", "uncooked": "cooked", "unsliced": "sliced",
-    "untoasted": "toasted", "unwatered": "watered", "unboiled": "boiled",
+    "open": "closed", "clean": "dirty", "filled": "empty", "powered on": "powered off",
+    "dusted": "dusty", "cooked": "uncooked", "sliced": "unsliced", "toasted": "untoasted",
+    "watered": "unwatered", "boiled": "unboiled",
 }  # fmt: skip
+_OPPOSITES |= {other: state for state, other in _OPPOSITES.items()}
 
 
 def opposite(state: str) -> str:

@@ -108,7 +108,8 @@ class MovingFrames(OccasionFrames):
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
             lies = shifted and not static and any(map(_lies_on, last.wheres))
             lies = lies and all(where.way is Way.STATIC for where in last.wheres)
-            if given is None and (lies or (verb.base == "bring" and self._any_there(last))):
+            lies = lies or (verb.base in ("bring", "get") and self._any_there(last))
+            if given is None and lies:
                 # "Bring a fork on the table": one that lies there, or one that shall.
                 raise source.ask(AskReason.WHERE, start, segments[1])
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):

@@ -22,24 +22,16 @@ from planner.language.nouns import Nouns, Quantity, describe, names_room
 from planner.language.reading import STOPS, Source, Token
 from planner.language.verbs import Form, verbs_at
 
-_PRONOUNS = {
-    "it": 1, "them": 2, "they": 2, "those": 2, "these": 2, "both": 2, "ones": 2, "that": 1,
-    "this": 1,
-}  # fmt: skip
+_PRONOUNS = dict.fromkeys(words("them they those these both ones"), 2)
+_PRONOUNS |= dict.fromkeys(words("it that this"), 1)
 _PRONOUN_NUMBERS = {
     **dict.fromkeys(phrases("it all|the latter|the former|all of that"), 0),
     **dict.fromkeys(phrases("all of it|the whole thing"), 1),
-    **dict.fromkeys(
-        phrases(table("pronoun numbers")),
-        2,
-    ),
+    **dict.fromkeys(phrases(table("pronoun numbers")), 2),
 }
 _PRONOUN_PHRASES = frozenset(_PRONOUN_NUMBERS)
 _ORDERED_PAIR = (("the", "latter"), ("the", "former"))
-_EVERYTHING = {
-    "everything": Amount.ALL, "anything": Amount.ALL, "whatever": Amount.ALL, "all": Amount.ALL,
-    "whichever": Amount.ALL,
-}  # fmt: skip
+_EVERYTHING = dict.fromkeys(words("everything anything whatever all whichever"), Amount.ALL)
 _OWNERS = words("kids children guests boys girls cats dogs babies parents neighbours")
 # Neither people, whose things are just "the mug", nor known things.
 _ANIMALS = frozenset({"dog", "cat", "puppy", "kitten", "rabbit", "hamster", "parrot", "pet"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, table, words
+from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, meanings, table, words
 from planner.language.lexicon import Occasion, Relation, whole_of
 from planner.language.places import is_furniture, is_room
 from planner.language.reading import AskReason
@@ -11,13 +11,7 @@ from planner.language.state_frames import Dos, StateFrames, can
 from planner.language.verbs import Frame, Verb
 
 _TABLES = frozenset({"table", "dining table", "kitchen table", "coffee table", "side table"})
-CHORES = {
-    "wash": "clean", "clean": "clean", "rinse": "clean", "wipe": "clean", "scrub": "clean",
-    "cleaning": "clean",
-    "washing": "clean", "dusting": "dusted", "dust": "dusted", "watering": "watered",
-    "slicing": "sliced",
-    "scrubbing": "clean", "drink": "watered", "water": "watered",
-}  # fmt: skip
+CHORES = {said[0]: state for said, state in meanings("chores").items()}
 
 _COUNTED = words(table("counted"))
 _PERSONS = words(table("persons"))
@@ -58,12 +52,10 @@ class OccasionFrames(StateFrames):
         while source.word(i) == "for":
             j = i + 1 + (source.starts(i + 1, "all") > 0)
             j += source.word(j) in THE
-            number = NUMBERS.get(source.word(j)) or (
-                int(source.word(j))
-                if source.word(j).isdecimal() and len(source.word(j)) < 4
-                else None
-            )
-            if number:
+            said = source.word(j)
+            if number := NUMBERS.get(said) or (
+                int(said) if said.isdecimal() and len(said) < 4 else None
+            ):
                 people, i = number, j + 1
                 i += source.word(i) in _COUNTED
                 i += source.word(i) == "us"

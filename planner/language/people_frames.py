@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Way, Where, fresh_noun
-from planner.language.english import phrases, products, words
+from planner.language.english import meanings, phrases, products, words
 from planner.language.frames import Frames
 from planner.language.lexicon import PERSON, Amount, Pick, Relation, Spot, Topic
 from planner.language.places import grouped, is_furniture
@@ -15,34 +15,7 @@ from planner.language.verbs import Frame, Verb
 
 _THEM = words("them they him her")
 _ONE_OF_US = phrases("me|us|to me|to us")
-_TOPICS = {
-    phrase: topic
-    for topic, said in {
-        Topic.YOURSELF: products("something|a bit|a little|", "about", "yourself|you")
-        | phrases("who you are"),
-        Topic.JOKE: phrases("a joke|a funny joke|some joke"),
-        Topic.TIME: phrases(
-            "the time|the current time|what time it is|what time is it|what the time is"
-        ),
-        Topic.DAY: phrases(
-            "what day is today|what day it is|what day today is|what day is it|the date"
-            "|the date of today|what the date is|today is date|today 's date"
-        ),
-        Topic.TOMORROW: products("what day", "is tomorrow|tomorrow is|it is tomorrow"),
-        Topic.WEEKDAY: products("the|what|which", "day of the week", "it is|is it|"),
-        Topic.DAY_OF_MONTH: products("the|what|which", "day of the month", "it is|is it|"),
-        **{
-            topic: products("your|the", "team|teams|team 's|team is", what)
-            | products("the", what, "of your|of the", "team")
-            for topic, what in (
-                (Topic.TEAM_NAME, "name"),
-                (Topic.TEAM_COUNTRY, "country"),
-                (Topic.TEAM_AFFILIATION, "affiliation"),
-            )
-        },
-    }.items()
-    for phrase in said
-}  # fmt: skip
+_TOPICS = {said: Topic(topic) for said, topic in meanings("topics").items()}
 _TOPIC_WORDS = frozenset(_TOPICS)
 _TRAITS = {"name": Topic.NAME, "pose": Topic.POSTURE, "posture": Topic.POSTURE,
            "gesture": Topic.GESTURE}  # fmt: skip

@@ -9,6 +9,7 @@ from planner.language.english import (
     PREPOSITION_WORDS,
     PREPOSITIONS,
     THE,
+    meant,
     phrase_tables,
     phrases,
     table,
@@ -29,21 +30,9 @@ from planner.world.catalogue import default_word_meanings
 # The words that say where: spots, arrangements, "there", and what stands before prepositions.
 
 BEFORE_PREPOSITION = words(table("before preposition"))
-SPOT_WORDS = {
-    phrase: Spot(spot)
-    for spot, several in phrase_tables().spots.items()
-    for phrase in phrases(several)
-}
-ARRANGEMENTS = {
-    phrase: Arrangement(how)
-    for how, several in phrase_tables().arrangements.items()
-    for phrase in phrases(several)
-}
-THERE = {
-    said: Relation(relation)
-    for relation, several in phrase_tables().there.items()
-    for said in phrases(several)
-}
+SPOT_WORDS = {said: Spot(spot) for said, spot in meant(phrase_tables().spots).items()}
+ARRANGEMENTS = {said: Arrangement(how) for said, how in meant(phrase_tables().arrangements).items()}
+THERE = {said: Relation(relation) for said, relation in meant(phrase_tables().there).items()}
 SPOT_PHRASES = frozenset(SPOT_WORDS)
 ARRANGEMENT_WORDS = frozenset(ARRANGEMENTS)
 THERE_WORDS = frozenset(THERE)
@@ -352,6 +341,9 @@ def belongs(before: Where, after: Where) -> bool | None:
     if is_furniture(anchor):
         if before.relation in BY_SIDE and after.relation in BY_SIDE and is_furniture(other):
             # "To the left of the couch behind the table".
+            return None
+        if other.kind == "floor" and after.relation is Relation.ON_TOP:
+            # "In the trash can on the floor".
             return None
         return after.relation in BY_SIDE and is_furniture(other)
     return True if before.relation in BY_SIDE else None

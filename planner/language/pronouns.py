@@ -330,14 +330,8 @@ def room_of(place: Noun) -> Noun | None:
 # The room of furniture that is named without one, as what was said before tells.
 
 # Furniture that hardly stands in another room than these.
-_OF_ROOM = {
-    "bed": "bedroom",
-    "bedside table": "bedroom",
-    "nightstand": "bedroom",
-    "toilet": "bathroom",
-    "bathtub": "bathroom",
-    "shower": "bathroom",
-}
+_OF_ROOM = dict.fromkeys(("bed", "bedside table", "nightstand"), "bedroom")
+_OF_ROOM |= dict.fromkeys(("toilet", "bathtub", "shower"), "bathroom")
 
 
 class RoomContexts(Pronouns):

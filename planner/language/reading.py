@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.english import Words
+from planner.language.english import Words, meanings
 from planner.language.goal_form import Form, Goal, Many, tag_of
 from planner.language.lexicon import Lexicon, Match, Part
 from planner.world.files import FileModel, read_model
@@ -28,51 +28,7 @@ _QUOTES = str.maketrans({"\u2019": "'", "\u2018": "'", "\u2013": "-", "\u2014": 
 # What a robot is called: "Hello "Robbie".".
 _CALLED = re.compile(r'(?<=^hello )"[^"]{1,40}"|(?<=^hi )"[^"]{1,40}"|(?<=^hey )"[^"]{1,40}"', re.I)
 _CONTRACTIONS = {
-    "livingroom": ("living", "room"),
-    "trashbin": ("trash", "can"),
-    "firetruck": ("fire", "truck"),
-    "entryway/foyer/lobby": ("entryway",),
-    "laundryroom/mudroom": ("laundry", "room"),
-    "workout/gym/exercise": ("exercise",),
-    "coffe": ("coffee",),
-    "can't": ("can", "not"),
-    "cannot": ("can", "not"),
-    "won't": ("will", "not"),
-    "shan't": ("shall", "not"),
-    "let's": ("let", "us"),
-    "gonna": ("going", "to"),
-    "wanna": ("want", "to"),
-    "gimme": ("give", "me"),
-    "pls": ("please",),
-    "plz": ("please",),
-    "o'clock": ("oclock",),
-    "u": ("you",),
-    "ur": ("your",),
-    "thx": ("thanks",),
-    "ty": ("thanks",),
-    "n": ("and",),
-    "cuz": ("because",),
-    "coz": ("because",),
-    "cos": ("because",),
-    "gotta": ("have", "to"),
-    "lemme": ("let", "me"),
-    "kinda": ("kind", "of"),
-    "dunno": ("do", "not", "know"),
-    "w/": ("with",),
-    "&": ("and",),
-    "alright": ("ok",),
-    "okay": ("ok",),
-    **{
-        head + "nt": (head, "not")
-        for head in ("do", "does", "did", "is", "are", "was", "should", "would", "could", "has")
-    },
-    "cant": ("can", "not"),
-    "wont": ("will", "not"),
-    "lets": ("let", "us"),
-    "im": ("i", "am"),
-    "ive": ("i", "have"),
-    **{head + "re": (head, "are") for head in ("you", "they")},
-    **{head + "s": (head, "is") for head in ("that", "what", "there", "here", "where")},
+    "".join(said): tuple(meant.split()) for said, meant in meanings("contractions").items()
 }
 _ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
 # After these, 's is a verb; after anything else it shows a possessor.
@@ -128,13 +84,14 @@ class AskReason(StrEnum):
     """What is missing before anything can be done.
 
     WHICH: several things could be meant; WHAT: the thing is not named; WHERE: the place is not
-    named; DONE: it is not said what would be a success.
+    named; DONE: it is not said what would be a success; MEANT: whether it asks for anything.
     """
 
     WHICH = "which"
     WHAT = "what"
     WHERE = "where"
     DONE = "done"
+    MEANT = "meant"
 
 
 class ImpossibleReason(StrEnum):
@@ -212,17 +169,15 @@ OUTCOMES: Mapping[str, type[Form]] = {
 
 
 Outcome = Annotated[
-    Annotated[Ask, Tag("ask")]
-    | Annotated[NotUnderstood, Tag("not_understood")]
-    | Annotated[Impossible, Tag("impossible")]
-    | Annotated[AlreadyTrue, Tag("already_true")]
+    Annotated[Ask, Tag("ask")] | Annotated[NotUnderstood, Tag("not_understood")]
+    | Annotated[Impossible, Tag("impossible")] | Annotated[AlreadyTrue, Tag("already_true")]
     | Annotated[NoCommand, Tag("no_command")],
     Discriminator(
         lambda value: tag_of(OUTCOMES, value),
         custom_error_type="outcome",
         custom_error_message=f"expected one of {', '.join(OUTCOMES)}",
     ),
-]
+]  # fmt: skip
 
 
 class AnnotatedInstruction(FileModel):

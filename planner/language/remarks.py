@@ -60,15 +60,7 @@ from planner.world.catalogue import default_word_meanings
 # Texts that are no instruction in English, and the spelling of those that are.
 
 MAX_LETTERS = 4000
-_RULES = (
-    english,
-    frames,
-    occasion_frames,
-    people_frames,
-    modifiers,
-    places,
-    repairs,
-)
+_RULES = (english, frames, occasion_frames, people_frames, modifiers, places, repairs)
 _CODE = re.compile(
     r"[\[\]{}<>=\\|`$*^]|\w\(|\w_\w|;\s*$|#!|//"
     r"|\b(?:drop table|select \* from|rm -|sudo|import \w+$|def \w+|https?)",

@@ -17,7 +17,8 @@ from planner.language.english import (
     TO_DO,
     TOO,
     TURNS,
-    words,
+    phrases,
+    table,
 )
 from planner.language.follow_ups import Shares
 from planner.language.lexicon import Actor, Occasion, Relation, includes
@@ -27,9 +28,7 @@ from planner.language.remarks import known
 from planner.language.state_frames import Dos
 from planner.language.verbs import Form, Frame, verbs_at
 
-_CLEANERS = words(
-    "sponge rag cloth towel soap brush broom mop bucket detergent duster dishcloth cleaner napkin"
-) | {"paper towel", "dish soap", "scrub brush", "tea towel", "dish towel", "spray bottle"}
+_CLEANERS = {" ".join(said) for said in phrases(table("cleaners"))}
 _ORDER_SAID = {"before": frozenset({"after", "once"}), "after": frozenset({"before"})}
 
 

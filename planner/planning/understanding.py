@@ -39,6 +39,7 @@ _QUESTIONS = {
     AskReason.WHAT: "What is meant by {}?",
     AskReason.WHERE: "Where should it go: {}?",
     AskReason.DONE: "What exactly should be done about {}?",
+    AskReason.MEANT: "Is this to be done: {}?",
 }
 _IMPOSSIBLE = {
     ImpossibleReason.CONTRADICTION: "{} contradicts itself",

