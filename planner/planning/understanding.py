@@ -275,6 +275,22 @@ class GoalReply:
             raise ReplyError(f"{where}: {first['msg']}") from None
 
 
+# What a model that was trained for this is asked: the form is in its weights.
+_SHORT_RULES = "Instruction to goal."
+NOTHING = "[]"
+
+
+def short_question(text: str) -> tuple[Message, ...]:
+    """What a model that was trained to read instructions is asked about one."""
+    return Message(Speaker.SYSTEM, _SHORT_RULES), Message(Speaker.USER, text)
+
+
+def written(goal: Goal) -> str:
+    """A goal as a `GoalReply`, without blanks."""
+    dumped = goal.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return json.dumps(dumped, separators=(",", ":"))
+
+
 async def read_by_model(text: str, caller: Caller) -> Goal | None:
     """The goal of an instruction; None if the model finds none, or its replies are wrong.
 
