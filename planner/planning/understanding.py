@@ -11,9 +11,34 @@ from functools import cached_property
 import yaml
 from pydantic import ValidationError
 
-from planner.language.goal_form import REQUESTS, Goal
-from planner.language.interpretation import AnswerSort, interpret, read_answer, suggestions
-from planner.language.lexicon import GENERIC_KINDS, Occasion, Relation, Spot
+from planner.language.accounting import Accounting
+from planner.language.english import words
+from planner.language.goal_form import REQUESTS, Description, Goal
+from planner.language.interpretation import (
+    AnswerSort,
+    interpret,
+    read_answer,
+    spelled,
+    suggestions,
+)
+from planner.language.lexicon import (
+    GENERIC_KINDS,
+    GESTURES,
+    PERSON,
+    POSTURES,
+    Actor,
+    Amount,
+    Arrangement,
+    Occasion,
+    Part,
+    Pick,
+    Relation,
+    Sense,
+    Size,
+    Spot,
+    Topic,
+    default_lexicon,
+)
 from planner.language.likenesses import likeness
 from planner.language.reading import (
     AlreadyTrue,
@@ -24,11 +49,14 @@ from planner.language.reading import (
     NoCommand,
     NoCommandReason,
     NotUnderstood,
+    Refused,
+    Source,
 )
 from planner.models.caller import Caller
 from planner.models.chat import Message, Speaker
 from planner.models.replies.form import ReplyError, check_length
 from planner.planning.planner import Exchange
+from planner.world.shapes import Color, Material
 from planner.world.states import default_states
 from planner.world.topics import InstructionCode
 
@@ -232,13 +260,14 @@ class GoalReply:
 
     max_tokens: int = 1024
     stop: tuple[str, ...] = ()
+    words: tuple[str, ...] = ()
 
     @cached_property
     def grammar(self) -> str:
         """GBNF of a JSON array of bounded depth; what is in it is checked afterwards."""
         rules = [
             'root ::= "[" (value8 ("," value8){0,31})? "]"'.replace("8", str(MAX_DEPTH)),
-            r'text ::= "\"" [a-z0-9_ ]{1,40} "\""',
+            rf'text ::= "\"" {self._text()} "\""',
             'scalar ::= text | [1-9] [0-9]{0,2} | "true"',
             "value0 ::= scalar",
         ]
@@ -250,6 +279,11 @@ class GoalReply:
                 f'| "[" {inner} ("," {inner}){{0,9}} "]"'
             )
         return "\n".join(rules) + "\n"
+
+    def _text(self) -> str:
+        if not self.words:
+            return "[A-Za-z0-9_ -]{1,40}"
+        return "(" + " | ".join(f'"{word}"' for word in self.words) + ")"
 
     def read(self, text: str, *, ended: bool) -> Goal | None:
         """The goal; None if the model says that nothing is asked for.
@@ -275,7 +309,8 @@ class GoalReply:
             raise ReplyError(f"{where}: {first['msg']}") from None
 
 
-# What a model that was trained for this is asked: the form is in its weights.
+# Of the name of a model with an adapter that was trained for this: the form is in its weights.
+TUNED = "+words"
 _SHORT_RULES = "Instruction to goal."
 NOTHING = "[]"
 
@@ -297,6 +332,9 @@ async def read_by_model(text: str, caller: Caller) -> Goal | None:
     Raises:
         ModelError: if there is no reply.
     """
+    if caller.model.name.endswith(TUNED):
+        found = (await caller.ask(short_question(text), GoalReply(words=words_for(text)))).value
+        return found if found is not None and accounts_for(text, found) else None
     messages: tuple[Message, ...] = (
         Message(Speaker.SYSTEM, _rules()),
         Message(Speaker.USER, f"Instruction: {text}\nGoal:"),
@@ -308,6 +346,45 @@ async def read_by_model(text: str, caller: Caller) -> Goal | None:
         wrong = Message(Speaker.ASSISTANT, reply.completion.text[:1000])
         messages = (*messages, wrong, Message(Speaker.USER, f"Wrong: {reply.error}\nGoal:"))
     return None
+
+
+_FORM_WORDS = (
+    words(
+        "the a all n at_least at_most is color material size pick with except as other_than "
+        "elsewhere each one_of place_of name wears who only_if unless to be of at people "
+        "arrangement then any_time open closed"
+    )
+    | {*REQUESTS, *Relation, *Spot, *Occasion, *Amount, *Color, *Material, *Size, *Pick}
+    | {*Arrangement, *Actor, *Topic, *POSTURES, *GESTURES, *GENERIC_KINDS, PERSON}
+    | {*default_states().by_word()}
+)
+
+
+def words_for(text: str) -> tuple[str, ...]:
+    """The words that a goal of an English text may have: those of the form, and its own."""
+    source = Source(text, spelled(text), default_lexicon())
+    senses = (sense for at in range(source.size) for sense in _senses(source, at))
+    kinds = {sense.word for sense in senses if sense.part is Part.KIND}
+    labels = {re.sub("[ -]", "_", kind) + again for kind in kinds for again in ("", "_2")}
+    names = set(re.findall(r"\b[A-Z][a-z]{1,30}\b", text))
+    return tuple(sorted(_FORM_WORDS | kinds | labels | names))
+
+
+def accounts_for(text: str, goal: Goal) -> bool:
+    """Whether a goal speaks of what an English text speaks of, and of nothing else."""
+    source = Source(text, spelled(text), default_lexicon())
+    try:
+        Accounting(source, goal, frozenset(), frozenset()).check()
+    except Refused:
+        return False
+    said = {sense.word for at in range(source.size) for sense in _senses(source, at)}
+    kinds = {it.kind for it in goal.phrases() if isinstance(it, Description)}
+    return kinds - GENERIC_KINDS - {PERSON} <= said
+
+
+def _senses(source: Source, at: int) -> frozenset[Sense]:
+    match = source.match(at)
+    return frozenset() if match is None else match.senses
 
 
 def _rules() -> str:

@@ -1,7 +1,7 @@
 """Instructions with their goals, for a language model that reads them (docs/training.md).
 
-A goal is annotated, or it is what the rules of English read in a plain wording; the model gets other
-wordings of the same, so that it can learn what the rules do not know.
+A goal is annotated, or it is what the rules of English read in a plain wording; the model gets
+other wordings of the same, so that it can learn what the rules do not know.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ from planner.world.share import config_dir
 _MISSPELLED, _AROUND, _CHAINED, _NOTHING, _PLAIN = 0.1, 0.3, 0.3, 0.12, 0.15
 _SLOT = re.compile(r"\{(\w+)\}")
 _PREPOSITIONS = {Relation.ON_TOP: ("on", "on", "on top of"), Relation.IN: ("in", "in", "inside")}
-_LOOKS = tuple("red blue green white black yellow small big wooden clean dirty".split())
-_NUMBERS = tuple("two three four 2 3".split())
+_LOOKS = ("red", "blue", "green", "white", "black", "small", "big", "wooden", "clean", "dirty")
+_NUMBERS = ("two", "three", "four", "2", "3")
 _MOST_TRIES = 100
 
 
