@@ -151,6 +151,7 @@ def combined(text: str, rules: Reading, model: Goal | None) -> dict[str, Reading
         "rules, model where they refuse": refused,
         "rules, model where they refuse or ask": model if model and none is rules else rules,
         "rules, model as a check": rules if agreed else none,
+        "rules, asked where the model differs": none if model and not agreed else rules,
         "model, rules as a check": (model or none) if agreed or none is rules else unsure,
     }
 
