@@ -19,11 +19,17 @@ from pathlib import Path
 from machine import print_table
 
 from papers.partnr.episodes.importing import import_instructions
-from planner.language.equivalence import Grade, grade
+from planner.language.equivalence import Grade, grade, same_meaning
 from planner.language.goal_form import Goal
 from planner.language.interpretation import interpret, interpret_all
 from planner.language.questions import asks
-from planner.language.reading import read_instructions
+from planner.language.reading import (
+    Ask,
+    AskReason,
+    NotUnderstood,
+    Reading,
+    read_instructions,
+)
 from planner.models.caller import Caller
 from planner.models.chat import Role
 from planner.models.model_choice import ModelChoice, open_model
@@ -79,10 +85,10 @@ def print_partnr(folder: Path) -> None:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Something that somebody said; `goal` is what is meant by it, None if nobody wrote that."""
+    """Something that somebody said; `meant` is what is meant by it, None if nobody wrote that."""
 
     text: str
-    goal: Goal | None = None
+    meant: Reading | None = None
 
 
 def read_sentences(path: Path) -> list[Sentence]:
@@ -91,6 +97,8 @@ def read_sentences(path: Path) -> list[Sentence]:
     Raises:
         FileError: with file, line and reason.
     """
+    if path.suffix == ".yaml":
+        return [Sentence(entry.text, entry.reading) for entry in read_instructions(path)]
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -104,8 +112,8 @@ def read_sentences(path: Path) -> list[Sentence]:
             continue
         try:
             entry = json.loads(line)
-            goal = Goal.model_validate(entry["goal"]) if "goal" in entry else None
-            found.append(Sentence(str(entry["text"]), goal))
+            meant = Goal.model_validate(entry["goal"]) if "goal" in entry else None
+            found.append(Sentence(str(entry["text"]), meant))
         except (ValueError, KeyError) as error:
             raise FileError(path, f"line {number}", f"{type(error).__name__}: {error}") from None
     return found
@@ -121,13 +129,31 @@ def outcome(text: str, found: Understanding) -> str:
 
 def by_model(sentences: list[Sentence], args: argparse.Namespace) -> list[Goal | None]:
     """What a language model makes of each sentence."""
-    model = open_model(ModelChoice(args.model, args.model_url))
+    options = {"adapter": str(args.adapter)} if args.adapter else {}
+    model = open_model(ModelChoice(args.model, args.model_url, options))
     caller = Caller("sentences", model, Role.PLANNER)
 
     async def read() -> list[Goal | None]:
         return [await read_by_model(sentence.text, caller) for sentence in sentences]
 
     return asyncio.run(read())
+
+
+def combined(text: str, rules: Reading, model: Goal | None) -> dict[str, Reading]:
+    """What rules and a model make of a text together; where they differ, it is asked."""
+    unsure = Ask(words=(text,), reason=AskReason.DONE)
+    none = rules if not isinstance(rules, Goal) else unsure
+    agreed = model is not None and same_meaning(rules, model)
+    refused = model if model is not None and isinstance(rules, NotUnderstood) else rules
+    return {
+        "rules": rules,
+        "model": model or none,
+        "rules, model where they refuse": refused,
+        "rules, model where they refuse or ask": model if model and none is rules else rules,
+        "rules, model as a check": rules if agreed else none,
+        "rules, asked where the model differs": none if model and not agreed else rules,
+        "model, rules as a check": (model or none) if agreed or none is rules else unsure,
+    }
 
 
 def print_sentences(args: argparse.Namespace) -> None:
@@ -140,34 +166,35 @@ def print_sentences(args: argparse.Namespace) -> None:
             reading, outside = interpret_all(sentence.text)
             understood = understand(sentence.text, ())
             found = outcome(sentence.text, understood)
-            ways = {"": reading}
-            if args.model:
-                alone = "goal by model" if modelled else "no goal by model"
-                either = found == GOAL or (found == REFUSAL and modelled)
-                for name in (path.stem, "all"):
-                    counts[name][alone] += 1
-                    counts[name]["goal by either"] += bool(either)
-                ways[", model"] = modelled or reading
+            ways = combined(sentence.text, reading, modelled) if args.model else {"rules": reading}
             for name in (path.stem, "all"):
                 counts[name]["n"] += 1
                 counts[name][found] += 1
-                for way, read in ways.items() if sentence.goal is not None else ():
-                    counts[name][f"{grade(read, sentence.goal)}{way}"] += 1
+                for way, read in ways.items():
+                    graded = "goal" if isinstance(read, Goal) else "no goal"
+                    if sentence.meant is not None:
+                        graded = str(grade(read, sentence.meant))
+                    counts[f"{name}: {way}"][graded] += 1
             if found in (args.show or ()):
                 print(f"{found} {path.stem}: {sentence.text}")
-                dumped = reading.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-                print(f"    {understood.question if found == QUESTION else dumped}")
+                print(f"    {understood.question if found == QUESTION else dumped(reading)}")
+                if modelled is not None:
+                    print(f"    model: {dumped(modelled)}")
                 if outside:
                     print(f"    outside: {' | '.join(outside)}")
     rows = [
         (
-            f"{name} ({found.pop('n')})",
+            f"{name} ({found.pop('n', found.total())})",
             ", ".join(f"{number} {what}" for what, number in found.items()),
-            f"{found[GOAL] / max(1, sum(found[what] for what in OUTCOMES)):.0%}",
+            f"{found[GOAL] / found.total():.0%}" if found[GOAL] else "",
         )
         for name, found in counts.items()
     ]
     print_table("sentences: outcomes, and the share with a goal", rows)
+
+
+def dumped(reading: Reading) -> str:
+    return json.dumps(reading.model_dump(mode="json", by_alias=True, exclude_defaults=True))
 
 
 def main() -> None:
@@ -179,6 +206,7 @@ def main() -> None:
     parser.add_argument("--partnr", type=Path, metavar="FOLDER", help="of instruction files")
     parser.add_argument("--sentences", type=Path, nargs="+", metavar="FILE")
     parser.add_argument("--model", default="", help="reads the sentences as well, and alone")
+    parser.add_argument("--adapter", type=Path, help="of the model")
     parser.add_argument("--model-url", default="", help="address of its server, .../v1")
     args = parser.parse_args()
     if args.sentences is not None:
@@ -195,8 +223,7 @@ def main() -> None:
         counts[entry.category][graded] += 1
         counts["all"][graded] += 1
         if graded in (args.show or ()):
-            dumped = found.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-            print(f"{graded} {entry.category}: {entry.text}\n    {dumped}")
+            print(f"{graded} {entry.category}: {entry.text}\n    {dumped(found)}")
     rows = [
         (category, ", ".join(f"{found[grade]} {grade}" for grade in Grade), "")
         for category, found in counts.items()

@@ -89,6 +89,18 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/test_chat_tuning.py"
         "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
     ),
+    "planner train sentences data/sentences.jsonl --annotated test/data/everyday/known.yaml "
+    "--sentences data/drawn.txt      --repeats 2 --count 3000 --seed 4903": (
+        "test/planner/training/test_sentences.py"
+        "::test_the_command_writes_chats_to_tune_a_model_with"
+    ),
+    "planner train hd data/sentences.jsonl --model models/smollm2 --out data/words      "
+    "--targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj --rank 16 --alpha 32 "
+    "--dropout 0      --rate 2e-3 --batch 16 --tuning-steps 230 --tuning-seed 49 "
+    "--save-every 10": (
+        "test/planner/training/test_chat_tuning.py"
+        "::test_a_killed_run_continues_and_ends_as_if_it_was_never_killed"
+    ),
     "planner run demo_dinner --planner react --model smollm2 --adapter react "
     "--model-deadline 300": (
         "test/planner/models/test_gguf.py::test_an_adapter_may_be_named_that_ships"

@@ -13,6 +13,7 @@ from planner.command_line import add_sensors_flag
 from planner.commands import planner_recipe, planner_training, skill_training
 from planner.commands import planner_recipe as learned_training
 from planner.parts.command import CommandPart, further_commands
+from planner.training import sentences
 from planner.training.detector import DetectorRecipe
 from planner.training.frames import read_frames, read_manifest
 from planner.training.memory_model import ClassifierRecipe, train_memory_model
@@ -108,6 +109,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     planner_training.add_base(
         actions.add_parser("base", help="the weights of a GGUF file, to train from")
+    )
+    sentences.add_arguments(
+        actions.add_parser("sentences", help="instructions with goals, to train a reader from")
     )
     planner_training.add_finetuned(
         actions.add_parser("finetuned", help="a language model of single calls")
@@ -236,6 +240,7 @@ _ACTIONS: Mapping[str, Callable[[argparse.Namespace], int]] = {
     "memory": _memory,
     "base": planner_training.run_base,
     "hd": planner_training.run_hd,
+    "sentences": sentences.run,
     "finetuned": planner_training.run_finetuned,
     "ddaft": planner_training.run_ddaft,
     "traces": learned_training.run_traces,

@@ -11,9 +11,33 @@ from functools import cached_property
 import yaml
 from pydantic import ValidationError
 
-from planner.language.goal_form import REQUESTS, Goal
-from planner.language.interpretation import AnswerSort, interpret, read_answer, suggestions
-from planner.language.lexicon import GENERIC_KINDS, Occasion, Relation, Spot
+from planner.language.accounting import Accounting
+from planner.language.english import NUMBERS
+from planner.language.goal_form import REQUESTS, Description, Goal, Leave, Never
+from planner.language.interpretation import (
+    AnswerSort,
+    interpret,
+    read_answer,
+    spelled,
+    suggestions,
+)
+from planner.language.lexicon import (
+    GENERIC_KINDS,
+    GESTURES,
+    PERSON,
+    POSTURES,
+    Actor,
+    Arrangement,
+    Occasion,
+    Part,
+    Pick,
+    Relation,
+    Sense,
+    Size,
+    Spot,
+    Topic,
+    default_lexicon,
+)
 from planner.language.likenesses import likeness
 from planner.language.reading import (
     AlreadyTrue,
@@ -24,11 +48,14 @@ from planner.language.reading import (
     NoCommand,
     NoCommandReason,
     NotUnderstood,
+    Refused,
+    Source,
 )
 from planner.models.caller import Caller
 from planner.models.chat import Message, Speaker
 from planner.models.replies.form import ReplyError, check_length
 from planner.planning.planner import Exchange
+from planner.world.shapes import Color, Material
 from planner.world.states import default_states
 from planner.world.topics import InstructionCode
 
@@ -204,8 +231,8 @@ def _replaced(text: str, words: Sequence[str], answer: str) -> str | None:
 
 # A language model reads what the rules of English do not; its goal is checked before it counts.
 
-# Descriptions in descriptions; the deepest annotated instruction has six levels.
-MAX_DEPTH = 8
+# Descriptions in descriptions, such as things on furniture in a room.
+MAX_DEPTH = 3
 # The second attempt gets the reason why the first was rejected.
 MAX_ATTEMPTS = 2
 _EXAMPLES = {
@@ -227,30 +254,84 @@ _EXAMPLES = {
 }
 
 
+# GBNF of a goal as `written`; backquotes stand around what is said, ' there for ". What is in
+# something has a number behind it, which `_deeper` counts down.
+_GOAL_RULES = """
+root ::= `[` (item (`,` item){0,31})? `]`
+item ::= `'then'` | `'any_time'` | `{` (`'who':` who `,`)? if? request `}`
+if ::= (`'only_if':` | `'unless':`) things `,`
+request ::= `'move':` things (`,'to':` places)? (`,'arrangement':` arrangement)? |
+ `'make':` things `,'be':` states | `'never':` things (`,'to':` places | `,'be':` states) |
+ `'prepare':` occasion (`,'people':` number)? (`,'at':` in3)? | `'go':` places |
+ (`'leave':` | `'find':` | `'grasp':` | `'meet':`) things | `'guide':` things `,'to':` places |
+ `'follow':` things (`,'to':` places)? | `'tell':` topic (`,'of':` things)? (`,'to':` in3)?
+things ::= thing3 | `[` thing3 (`,` thing3){1,9} `]`
+places ::= spot | `{` relation `:` ins3 (`,` relation `:` ins3)? `}`
+states ::= state | `[` state `,` state `]`
+label ::= `'` [a-z] [a-z0-9_]{0,30} `'`
+number ::= [1-9] [0-9]{0,2}
+head ::= `'the':` kind n? | `'a':` kind (n | (`,'at_least':` | `,'at_most':`) number)? |
+ (`'all':` | `'some':` | `'few':`) kind
+n ::= `,'n':` number
+looks ::= (`,'color':` color)? (`,'material':` material)? (`,'size':` size)? (`,'pick':` pick)?
+ (`,'is':` states)?
+name ::= `,'name':` called
+wears ::= `,'wears':'` [a-z] [a-z -]{0,30} `'`
+rest ::= (`,'other_than':` label)? (`,'elsewhere':true`)? (`,'each':true`)? name? wears?
+ (`,'as':` label)?
+"""
+_DEEPER = """
+thing# ::= label | `{` head looks (`,'with':` ins-)? (`,'except':` ins-)? rest
+ (`,` relation `:` ins-){0,2} `}` |
+ `{'one_of':[` thing- (`,` thing-){1,4} `]}`
+in# ::= spot | thing# | `{'place_of':` thing- `}`
+ins# ::= in# | `[` in# `,` in# `]`
+"""
+_DEEPEST = """
+thing# ::= label | `{` head looks rest `}`
+in# ::= spot | thing#
+ins# ::= in#
+"""
+_ANY = {"kind": "`'` [a-z] [a-z -]{0,39} `'`", "called": "`'` [A-Z] [a-z]{1,30} `'`"}
+_CHOICES: Mapping[str, Sequence[str]] = {
+    "who": [*Actor], "arrangement": [*Arrangement], "occasion": [*Occasion], "topic": [*Topic],
+    "spot": [*Spot], "relation": [*Relation], "color": [*Color], "material": [*Material],
+    "size": [*Size], "pick": [*Pick],
+    "state": [*default_states().by_word(), "open", "closed", *POSTURES, *GESTURES],
+}  # fmt: skip
+
+
+def _literal(said: re.Match[str]) -> str:
+    return '"' + said[1].replace("'", '\\"') + '"'
+
+
 @dataclass(frozen=True)
 class GoalReply:
-    """A goal in its form of files, as JSON; a `planner.models.replies.form.ReplyForm`."""
+    """A goal in its form of files, as JSON; a `planner.models.replies.form.ReplyForm`.
+
+    Attributes:
+        kinds: of the things that it may speak of; empty = any word.
+        names: of the persons; empty = any name.
+    """
 
     max_tokens: int = 1024
     stop: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
 
     @cached_property
     def grammar(self) -> str:
-        """GBNF of a JSON array of bounded depth; what is in it is checked afterwards."""
-        rules = [
-            'root ::= "[" (value8 ("," value8){0,31})? "]"'.replace("8", str(MAX_DEPTH)),
-            r'text ::= "\"" [a-z0-9_ ]{1,40} "\""',
-            'scalar ::= text | [1-9] [0-9]{0,2} | "true"',
-            "value0 ::= scalar",
-        ]
-        for depth in range(1, MAX_DEPTH + 1):
-            inner = f"value{depth - 1}"
-            field = f'text ":" {inner}'
-            rules.append(
-                f'value{depth} ::= scalar | "{{" {field} ("," {field}){{0,9}} "}}" '
-                f'| "[" {inner} ("," {inner}){{0,9}} "]"'
-            )
-        return "\n".join(rules) + "\n"
+        """GBNF of bounded depth; what a goal says is checked afterwards."""
+        rules = _GOAL_RULES.strip().replace("\n ", " ").splitlines()
+        for depth in range(MAX_DEPTH + 1):
+            deeper = (_DEEPER if depth else _DEEPEST).strip().replace("\n ", " ")
+            deeper = deeper.replace("#", str(depth))
+            rules += re.sub(r"(?<=[a-z])-", str(depth - 1), deeper).splitlines()
+        choices = {**_CHOICES, "kind": self.kinds, "called": self.names}
+        for name, words in choices.items():
+            said = " | ".join(f"`'{word}'`" for word in words)
+            rules.append(f"{name} ::= {said or _ANY[name]}")
+        return re.sub("`([^`]*)`", _literal, "\n".join(rules)) + "\n"
 
     def read(self, text: str, *, ended: bool) -> Goal | None:
         """The goal; None if the model says that nothing is asked for.
@@ -276,12 +357,32 @@ class GoalReply:
             raise ReplyError(f"{where}: {first['msg']}") from None
 
 
+# Of the name of a model with an adapter that was trained for this: the form is in its weights.
+TUNED = "+words"
+_SHORT_RULES = "Instruction to goal."
+NOTHING = "[]"
+
+
+def short_question(text: str) -> tuple[Message, ...]:
+    """What a model that was trained to read instructions is asked about one."""
+    return Message(Speaker.SYSTEM, _SHORT_RULES), Message(Speaker.USER, text)
+
+
+def written(goal: Goal) -> str:
+    """A goal as a `GoalReply`, without blanks."""
+    dumped = goal.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+    return json.dumps(dumped, separators=(",", ":"))
+
+
 async def read_by_model(text: str, caller: Caller) -> Goal | None:
     """The goal of an instruction; None if the model finds none, or its replies are wrong.
 
     Raises:
         ModelError: if there is no reply.
     """
+    if caller.model.name.endswith(TUNED):
+        found = (await caller.ask(short_question(text), reply_about(text))).value
+        return found if found is not None and accounts_for(text, found) else None
     messages: tuple[Message, ...] = (
         Message(Speaker.SYSTEM, _rules()),
         Message(Speaker.USER, f"Instruction: {text}\nGoal:"),
@@ -293,6 +394,47 @@ async def read_by_model(text: str, caller: Caller) -> Goal | None:
         wrong = Message(Speaker.ASSISTANT, reply.completion.text[:1000])
         messages = (*messages, wrong, Message(Speaker.USER, f"Wrong: {reply.error}\nGoal:"))
     return None
+
+
+def reply_about(text: str) -> GoalReply:
+    """The form of a goal that speaks of what an English text may speak of."""
+    source = Source(text, spelled(text), default_lexicon())
+    senses = (sense for at in range(source.size) for sense in _senses(source, at))
+    kinds = {sense.word for sense in senses if sense.part is Part.KIND}
+    names = dict.fromkeys(re.findall(r"\b[A-Z][a-z]{1,30}\b", text))
+    return GoalReply(kinds=tuple(sorted(kinds | GENERIC_KINDS | {PERSON})), names=tuple(names))
+
+
+_COUNTS = {**NUMBERS, "both": 2, "pair": 2, "couple": 2}
+
+
+def accounts_for(text: str, goal: Goal) -> bool:
+    """Whether a goal speaks of what an English text speaks of, and of nothing else."""
+    source = Source(text, spelled(text), default_lexicon())
+    try:
+        Accounting(source, goal, frozenset(), frozenset()).check()
+    except Refused:
+        return False
+    said = {sense.word for at in range(source.size) for sense in _senses(source, at)}
+    described = [it for it in goal.phrases() if isinstance(it, Description)]
+    counts = {it.count for it in described if isinstance(it.count, int)}
+    words = (word for word in source.words if word in _COUNTS or word.isdecimal())
+    numbers = {_COUNTS.get(word) or int(word[:4]) for word in words}
+    # "Everything" and "Jane" are no nouns.
+    kinds = {it.kind for it in described} - {"thing", PERSON}
+    spares = any(isinstance(it, Leave | Never) or it.unless for it in goal.requests)
+    if _NEGATION.search(text) and not (spares or any(it.but for it in described)):
+        return False
+    return (
+        kinds <= said
+        and counts <= numbers | {1}
+        and all(it.name in text for it in described if it.name)
+    )
+
+
+def _senses(source: Source, at: int) -> frozenset[Sense]:
+    match = source.match(at)
+    return frozenset() if match is None else match.senses
 
 
 def _rules() -> str:

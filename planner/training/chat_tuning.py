@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from hashlib import sha256
@@ -223,6 +223,9 @@ def _applied(tokenizer: Any, turns: list[dict[str, str]], *, ask: bool) -> str:
 
 
 MODEL, PACKED = "model", ".gguf"
+# More would exceed the memory of small machines.
+_TOKENS_AT_ONCE = 1024
+_SHORT = 512
 # EPM-T6 and EPM-T8: query and value projections.
 TARGETS = ("q_proj", "v_proj")
 HD = TuningRecipe(rate=2.5e-4, alpha=128, rank=32, dropout=0.01, batch=10, epochs=30)
@@ -299,6 +302,9 @@ def tune_chats(
     samples = [_fitting(t, c, net) for t, c in encoded if not longest or len(t.ids) <= longest]
     if not samples:
         raise PlannerError(f"every dialogue has more than {longest} tokens")
+    if max(len(sample.ids) for sample in samples) <= _SHORT:
+        # A processor computes the fused attention of short ones in half precision slowly.
+        net.set_attn_implementation("eager")
     whole = trained is Trained.WHOLE
     net = net.float() if whole else _with_matrices(net, model, targets, recipe)
     if start is not None:
@@ -427,27 +433,50 @@ def _take(net: Any, weights: Any) -> None:
 
 
 def _gather(net: Any, samples: Sequence[ChatTokens], device: str) -> float:
-    """Accumulates the gradient of a batch; returns the mean loss of its learned tokens.
-
-    One sample at a time: dialogues differ in length, and several long ones exceed memory.
-    """
+    """Accumulates the gradient of a batch; returns the mean loss of its learned tokens."""
     import torch
+    from peft.helpers import disable_input_dtype_casting
 
     # The first token is predicted from nothing.
     count = sum(label != IGNORED for sample in samples for label in sample.labels[1:])
+    is_half = next(net.parameters()).dtype is torch.bfloat16
     total = 0.0
-    for sample in samples:
-        ids = torch.tensor([sample.ids], device=device)
-        labels = torch.tensor(sample.labels, device=device)
-        # Only where the next token is learned: the vocabulary is a fifth of a small model's work.
-        places = (labels[1:] != IGNORED).nonzero().flatten()
-        logits = net(input_ids=ids, use_cache=False, logits_to_keep=places).logits
+    for group in _together(samples):
+        # What is filled up is behind all that is learned, so that nothing learned attends to it.
+        longest = len(group[0].ids)
+        ids = torch.tensor([(*s.ids, *[0] * (longest - len(s.ids))) for s in group], device=device)
+        labels = torch.tensor(
+            [(*s.labels, *[IGNORED] * (longest - len(s.labels))) for s in group], device=device
+        )[:, 1:]
+        with (
+            torch.autocast(ids.device.type, torch.bfloat16, is_half),
+            disable_input_dtype_casting(net, active=_is_adapted(net)),
+        ):
+            states = _inner(net)(input_ids=ids, use_cache=False)[0][:, :-1]
+            # Where the next token is learned: the vocabulary is a fifth of a small model's work.
+            logits = net.get_output_embeddings()(states[labels != IGNORED])
         loss = torch.nn.functional.cross_entropy(
-            logits[0].float(), labels[1:][places], reduction="sum"
+            logits.float(), labels[labels != IGNORED], reduction="sum"
         )
         (loss / count).backward()
         total += float(loss.detach()) / count
     return total
+
+
+def _together(samples: Sequence[ChatTokens]) -> Iterator[list[ChatTokens]]:
+    """Samples of like length that are computed at once: short ones are many, a long one alone."""
+    group: list[ChatTokens] = []
+    for sample in sorted(samples, key=lambda s: len(s.ids), reverse=True):
+        if group and (len(group) + 1) * len(group[0].ids) > _TOKENS_AT_ONCE:
+            yield group
+            group = []
+        group.append(sample)
+    yield group
+
+
+def _inner(net: Any) -> Any:
+    """The layers without the head."""
+    return (net.base_model.model if _is_adapted(net) else net).base_model
 
 
 def _digest(samples: Sequence[ChatTokens]) -> str:

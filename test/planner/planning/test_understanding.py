@@ -18,7 +18,14 @@ from planner.models.model_choice import Retries, RetryingModel
 from planner.models.openai_compatible import Dialect, OpenAiCompatible
 from planner.models.teacher import ScriptedModel
 from planner.planning.planner import Exchange, Task
-from planner.planning.understanding import Ended, GoalReply, Unclear, Understood, understand
+from planner.planning.understanding import (
+    TUNED,
+    Ended,
+    GoalReply,
+    Unclear,
+    Understood,
+    understand,
+)
 from planner.planning.words_planner import Words
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import Relation
@@ -26,6 +33,8 @@ from planner.world.vocabulary import Relation
 Make = Callable[..., ToyWorld]
 GERMAN = "Stell bitte den Apfel auf das Sofa."
 RIGHT = json.dumps([{"move": {"the": "apple"}, "to": {"on_top": {"the": "couch"}}}])
+NAMED = json.dumps([{"meet": {"the": "person", "name": "Jane"}}])
+LAMP = json.dumps([{"make": {"the": "lamp"}, "be": "powered on"}])
 WRONG = json.dumps([{"move": {"the": "gronk"}, "to": {"on_top": {"the": "couch"}}}])
 
 
@@ -56,6 +65,28 @@ def served(url: str, task: Task) -> Words:
         OpenAiCompatible(url, "m", dialect=Dialect.VLLM), retries=Retries(1, 0.01, 0.01)
     )
     return Words(task, Caller("words", model, Role.PLANNER))
+
+
+class TunedModel(ScriptedModel):
+    name = f"smollm2{TUNED}"
+
+
+ODD = "the apple ought to find its way onto the couch"
+
+
+@pytest.mark.parametrize(("reply", "is_done"), [(RIGHT, True), (LAMP, False), (WRONG, False)])
+def test_a_tuned_model_is_asked_shortly_and_held_to_the_text(
+    toy_world: Make, reply: str, is_done: bool
+) -> None:
+    model = TunedModel([reply])
+    world = toy_world()
+    task = Task(ODD, tuple(world.agents))
+    assert play(Words(task, Caller("words", model, Role.PLANNER)), world, task).done is is_done
+    (request,) = model.requests
+    assert [message.text for message in request.messages][1:] == [ODD]
+    # No other kind can be said at all.
+    fits = read_grammar(request.grammar).accepts(reply.replace(": ", ":").replace(", ", ","))
+    assert fits is is_done
 
 
 @pytest.mark.slow
@@ -117,7 +148,9 @@ def test_the_rules_come_first(toy_world: Make) -> None:
     assert model.requests == []
 
 
-@pytest.mark.parametrize(("text", "fits"), [(RIGHT, True), ("[]", True), ("{}", False)])
+@pytest.mark.parametrize(
+    ("text", "fits"), [(RIGHT, True), (NAMED, True), ("[]", True), ("{}", False)]
+)
 def test_the_grammar_is_of_json_arrays(text: str, fits: bool) -> None:
     compact = text.replace(": ", ":").replace(", ", ",")
     assert read_grammar(GoalReply().grammar).accepts(compact) is fits

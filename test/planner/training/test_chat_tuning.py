@@ -223,6 +223,21 @@ def test_a_whole_model_says_what_it_learned(tiny: Path, talks: Path, tmp_path: P
     assert [_reply(done.model, None, chat, turns) for turns in (2, 4, 6)] == [*CALLS]
 
 
+def test_samples_teach_the_same_one_by_one_or_at_once(
+    tiny: Path, talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chats = [*read_chats([talks]), *read_chats([talks])[:1]]
+    losses: dict[int, list[float]] = {}
+    for tokens in (1, 10_000):
+        monkeypatch.setattr("planner.training.chat_tuning._TOKENS_AT_ONCE", tokens)
+        told: list[TuningProgress] = []
+        recipe = replace(TINY, batch=3, epochs=4)
+        tune_chats(chats, tiny, tmp_path / str(tokens), recipe, told.append)
+        losses[tokens] = [at.loss for at in told]
+    assert losses[1][-1] < losses[1][0]
+    assert losses[10_000] == pytest.approx(losses[1], rel=1e-3)
+
+
 @pytest.mark.slow
 def test_an_adapter_and_the_merged_model_are_the_same(
     tiny: Path, talks: Path, tmp_path: Path
