@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from planner.bench.suite import SuitePart, packed
+from planner.parts.command import CommandPart
 from planner.parts.option import Option
 from planner.planning.part import Asks, Needs, PlannerPart, PlannerRequest, Reads
 from planner.planning.planner import Planner
@@ -172,3 +173,25 @@ SUITES: Mapping[str, SuitePart] = {
         version=3,
     ),
 }
+
+
+# Subcommands of `planner bench`, whose modules are imported when they are called.
+
+_of = CommandPart.of_module
+
+VALIDATION = _of(
+    "papers.partnr.validation_split", "PARTNR's own validation split, from its data set"
+)
+CLAIMS = _of("papers.partnr.claims", "PARTNR's eight claims beside runs")
+EXAMPLES = _of(
+    "papers.partnr.solved",
+    "solved episodes as examples for partnr_rag",
+    "add_examples",
+    "run_examples",
+)
+SAMPLES = _of(
+    "papers.partnr.solved",
+    "solved episodes as samples for partnr_finetuned",
+    "add_samples",
+    "run_samples",
+)
