@@ -75,6 +75,28 @@ def test_traces_are_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 
 
 @needs_torch
+def test_of_a_run_all_calls_that_were_kept_are_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = make_tiny(tmp_path / "tiny", context=16_384)
+    run, out = tmp_path / "run", tmp_path / "hd"
+    assert (
+        main(
+            ["bench", "desk_tidy_0", "--agents", "1", "--keep-traces", "--quiet", "--out", str(run)]
+        )
+        == 0
+    )
+    words = ["train", "hd", str(run), "--model", str(tiny), "--out", str(out), "--rank", "4"]
+    assert main([*words, "--wording", "short", "--searches", "1", "--tuning-steps", "1"]) == 0
+    assert "1 dialogues learned" in capsys.readouterr().out
+    # Whoever asked no model has no dialogues else.
+    for kept in run.glob("traces/*.learnable.jsonl"):
+        kept.unlink()
+    assert main(words) == 2
+    assert "used no model" in _said(capsys)
+
+
+@needs_torch
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
 def test_a_model_that_solves_nothing_is_told_after_its_first_pass(
