@@ -209,9 +209,9 @@ def _is_vain(verb: str, node: BeliefNode, word: str, belief: Belief, moment: Mom
     if skill is None:
         return False
     cls = of_class or default_catalogue().objects.get(node.class_name)
-    able = node.affordances or (cls.affordances if cls is not None else ())
+    able = node.affordances or (cls.affordances if cls is not None else None)
     is_so = all(node.states.get(state) is value for state, value in skill.sets.items())
-    is_unable = bool(able) and SKILLS.get(verb).affordance not in able
+    is_unable = able is not None and SKILLS.get(verb).affordance not in able
     return is_so or is_unable or (skill.needs.hand is not None and not moment.held)
 
 

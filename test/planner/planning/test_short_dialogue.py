@@ -390,6 +390,7 @@ def test_only_what_cannot_succeed_or_changes_nothing_is_left_out(toy_world: Make
         "cup_0": (Relation.HELD, "agent_0"),
         "spoon_0": (Relation.WITHIN, "chest_of_drawers_0"),
         "lamp_0": (Relation.ON, "table_1"),
+        "doll_0": (Relation.ON, "table_1"),
     }
     world = one_robot(toy_world)
     world.things = things
@@ -405,9 +406,11 @@ def test_only_what_cannot_succeed_or_changes_nothing_is_left_out(toy_world: Make
     left = left_out(world, now, "Open", "Close")
     assert "Open chest_of_drawers_0" in left
     assert "Close chest_of_drawers_0" not in left
-    left = left_out(world, now, "PowerOn", "PowerOff", "Clean", "Slice")
+    left = left_out(world, now, "PowerOn", "PowerOff", "Clean", "Fill", "Slice")
     assert {"PowerOn lamp_0", "PowerOff cup_0", "Clean spoon_0", "Slice lamp_0"} <= left
-    assert not {"PowerOff lamp_0", "Clean cup_0"} & left
+    # Of a class that has no states at all this is known as well.
+    assert {"Fill doll_0", "Clean doll_0"} <= left
+    assert not {"PowerOff lamp_0", "Clean cup_0", "Fill cup_0"} & left
     # Nothing is poured with empty hands, or put onto what is held.
     assert "Pour cup_0" in left_out(world, Moment(), "Pour")
     assert "Place cup_0" in left_out(world, now, "Place")
