@@ -24,7 +24,6 @@ from planner.models.replies.turn import (
 )
 from planner.planning.numbered_dialogue import (
     SYSTEM,
-    Offers,
     RightCalls,
     Wording,
     entity_line,
@@ -244,11 +243,7 @@ class AgentDialogues:
         dialogue.messages.append(Message(Speaker.USER, turn))
 
     async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
-        grammar, agent, naming = (
-            self._grammar(dialogue, context),
-            dialogue.agent,
-            self._script.naming,
-        )
+        grammar, agent = self._grammar(dialogue, context), dialogue.agent
         short = self._script.serving(agent)
         only = short.only_call() if short else ""
         if only and grammar.allows(agent, only):
@@ -256,7 +251,7 @@ class AgentDialogues:
             dialogue.cycles += 1
             dialogue.forced += 1
             self._append_reply(dialogue, only)
-            return read_turn(only, grammar, context.belief, naming).calls[agent]
+            return read_turn(only, grammar, context.belief, self._script.naming).calls[agent]
         asked = await self._ask_shortening(dialogue, grammar, context)
         # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
         dialogue.cycles += 1
@@ -334,7 +329,7 @@ class NumberedScript:
         *,
         whole_list: bool = False,
         wording: Wording = Wording.PAPER,
-        offers: Offers = Offers.USEFUL,
+        serves: bool = True,
     ) -> None:
         """Sets the form of the turns.
 
@@ -344,12 +339,12 @@ class NumberedScript:
             wording: of the turns. With the short one, the grammar has only calls that can succeed
                 by what the memory and the agent's own calls tell of where it is and what it holds,
                 and none that is repeated in vain.
-            offers: in the short wording, whether these have to serve the task as well.
+            serves: in the short wording, whether these have to serve the task as well.
         """
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
         self.strict = wording is Wording.SHORT
         self.naming = Naming.CLASSES if self.strict else Naming.NUMBERS
-        self._whole_list, self._offers = whole_list, offers
+        self._whole_list, self._serves = whole_list, serves
         # Of each agent, in the short wording.
         self._short: dict[str, ShortDialogue] = {}
 
@@ -378,7 +373,7 @@ class NumberedScript:
 
     def serving(self, agent: str) -> ShortDialogue | None:
         """Only the short wording knows it."""
-        return self._short.get(agent) if self._offers is Offers.USEFUL else None
+        return self._short.get(agent) if self._serves else None
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""
@@ -398,8 +393,8 @@ def make_react(
     *,
     whole_list: bool = False,
     wording: Wording = Wording.PAPER,
-    offers: Offers = Offers.USEFUL,
+    serves: bool = True,
 ) -> AgentDialogues:
     """The planner for one task; the last options as of `NumberedScript`."""
-    script = NumberedScript(axes, whole_list=whole_list, wording=wording, offers=offers)
+    script = NumberedScript(axes, whole_list=whole_list, wording=wording, serves=serves)
     return AgentDialogues(script, task, model, options, on_call)

@@ -51,9 +51,7 @@ def is_able(skill: str, able: Capabilities | None) -> bool:
 
 def in_order(skills: Iterable[str], order: Sequence[str]) -> tuple[str, ...]:
     """Sorts skills by a paper's order; those that it does not name go to `OTHERS`."""
-    return tuple(
-        sorted(skills, key=lambda name: (order.index(name if name in order else OTHERS), name))
-    )
+    return tuple(sorted(skills, key=lambda n: (order.index(n if n in order else OTHERS), n)))
 
 
 SYSTEM = (
@@ -172,13 +170,6 @@ class Wording(StrEnum):
     SHORT = "short"
 
 
-class Offers(StrEnum):
-    """Which calls the grammar has: those that serve the task, or all that may succeed now."""
-
-    USEFUL = "useful"
-    POSSIBLE = "possible"
-
-
 def vain_calls(
     belief: Belief, verbs: Iterable[str], naming: Naming, moment: Moment
 ) -> Iterator[SkillCall]:
@@ -289,10 +280,7 @@ class RightCalls:
     def _own_call(self, agent: str, call: SkillCall, belief: Belief) -> SkillCall:
         """A call as that of the guide which was said so, by names."""
         nodes = [belief.find(word) if word is not None else None for word in call.arguments]
-        words = [
-            word if node is None else node.name
-            for word, node in zip(call.arguments, nodes, strict=True)
-        ]
+        words = [w if n is None else n.name for w, n in zip(call.arguments, nodes, strict=True)]
         named = SkillCall(call.name, tuple(words))
         return self._meant[agent] if self._offered.get(agent) == named else named
 
@@ -327,10 +315,7 @@ class RightCalls:
                 right[one], self._last.get(one), context.belief, Naming.NAMES, random
             )
             self._last |= {agent: right[agent] for agent in context.idle}
-            wrong = {
-                fault: written_for_all({**right, one: call}, agents)
-                for fault, call in faulty.items()
-            }
+            wrong = {f: written_for_all({**right, one: c}, agents) for f, c in faulty.items()}
             return ReferenceReply(written_for_all(right, agents), wrong, acts=True)
 
         return self._asked_for(reply)

@@ -40,14 +40,14 @@ def _make_learned(request: PlannerRequest) -> Planner:
 def _make_react(request: PlannerRequest) -> Planner:
     from planner.models.gguf import SMOLLM2
     from planner.planning.dialogues import make_react
-    from planner.planning.numbered_dialogue import Offers, Wording
+    from planner.planning.numbered_dialogue import Wording
 
     usual = Wording.SHORT if request.model.name.startswith(SMOLLM2) else Wording.PAPER
     wording = Wording(request.text("wording") or usual)
     if wording is Wording.SHORT and request.flag("whole_list"):
         raise PlannerError("the planner react has no short wording with whole_list")
-    offers = Offers(request.text("offers"))
-    if wording is Wording.PAPER and offers is Offers.POSSIBLE:
+    serves = request.text("offers") == "useful"
+    if wording is Wording.PAPER and not serves:
         raise PlannerError("the planner react offers what is possible in the short wording alone")
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
     return make_react(
@@ -58,7 +58,7 @@ def _make_react(request: PlannerRequest) -> Planner:
         axes,
         whole_list=request.flag("whole_list"),
         wording=wording,
-        offers=offers,
+        serves=serves,
     )
 
 

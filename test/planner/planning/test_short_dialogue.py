@@ -19,7 +19,6 @@ from planner.models.teacher import ScriptedModel
 from planner.planning.dialogues import AgentDialogues, make_react
 from planner.planning.numbered_dialogue import (
     SYSTEM,
-    Offers,
     Wording,
     vain_calls,
 )
@@ -455,7 +454,7 @@ def test_where_all_that_is_possible_is_offered_the_model_is_asked_for_each_call(
     task = Task("Put the cup on the bed.", tuple(world.agents))
     said = [f"Pick[{apple}]", f"Pick[{cup}]", "Done[]"]
     model = ScriptedModel(said)
-    planner = make_react(task, model, wording=Wording.SHORT, offers=Offers.POSSIBLE)
+    planner = make_react(task, model, wording=Wording.SHORT, serves=False)
     calls = []
     for _ in said:
         (call,) = decide(planner, replace(context(world), task=task)).calls.values()
