@@ -11,8 +11,10 @@ from tiny_models import HAS_TORCH, make_tiny
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.cli import main
-from planner.training.traces.folder import TraceFolder
-from planner.training.traces.record import Provenance, Trace, TraceTurn
+from planner.models.recorded import read_dialogue
+from planner.planning.numbered_dialogue import Wording
+from planner.training.traces.folder import TraceFolder, learnable_path, read_shard
+from planner.training.traces.record import Provenance, Trace, TraceTurn, messages_of
 from planner.world.skill import SUCCESS_TEXT
 
 RUN = ["train", "ddaft", "desk_tidy_0", "--evaluate", "none"]
@@ -72,6 +74,26 @@ def test_traces_are_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "step 1 of 1: loss" in said
     assert f"1 dialogues learned; use: --planner react --model local:{out}/model" in said
     assert json.loads((out / "model" / "config.json").read_text())["model_type"] == "qwen2"
+
+
+def test_what_is_learned_of_a_run_is_what_was_asked_turn_by_turn(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ["--planner", "react", "--model", "teacher", "--wording", "short"]
+    words += ["--offers", "possible", "--agents", "1", "--keep-traces", "--quiet"]
+    assert main(["bench", "desk_tidy_0", *words, "--out", str(run)]) == 0
+    (row,) = newest_rows(run / ROWS_NAME).values()
+    assert row.verdict is not None
+    assert row.verdict.success
+    (trace,) = read_shard(learnable_path(run / "traces" / row.trace))
+    last = read_dialogue(run / "traces" / f"{row.trace}.dialogue.jsonl").turns[-1]
+    asked = tuple(last.messages)
+    told = messages_of(trace, Wording.SHORT)
+    assert tuple(told[: len(asked)]) == asked
+    # Which tells its errands, and what became of them.
+    assert "put stapler within filing cabinet: not seen" in asked[1].text
+    assert any("stapler_150 in hand" in message.text for message in asked)
+    assert asked[-1].text.endswith("Nothing left.")
+    assert told[len(asked)].text.startswith("Done[]")
 
 
 @needs_torch
