@@ -86,14 +86,14 @@ def test_what_is_learned_of_a_run_is_what_was_asked_turn_by_turn(tmp_path: Path)
     assert row.verdict.success
     (trace,) = read_shard(learnable_path(run / "traces" / row.trace))
     last = read_dialogue(run / "traces" / f"{row.trace}.dialogue.jsonl").turns[-1]
-    asked = tuple(last.messages)
-    told = messages_of(trace, Wording.SHORT)
-    assert tuple(told[: len(asked)]) == asked
+    asked = [(message.speaker, message.text) for message in last.messages]
+    told = [(message.speaker, message.text) for message in messages_of(trace, Wording.SHORT)]
+    assert told[: len(asked)] == asked
     # Which tells its errands, and what became of them.
-    assert "put stapler within filing cabinet: not seen" in asked[1].text
-    assert any("stapler_150 in hand" in message.text for message in asked)
-    assert asked[-1].text.endswith("Nothing left.")
-    assert told[len(asked)].text.startswith("Done[]")
+    assert "put stapler within filing cabinet: not seen" in asked[1][1]
+    assert any("stapler_150 in hand" in text for _, text in asked)
+    assert asked[-1][1].endswith("Nothing left.")
+    assert told[len(asked)][1].startswith("Done[]")
 
 
 @needs_torch
