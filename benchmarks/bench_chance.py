@@ -3,7 +3,8 @@
 Repeat with: python benchmarks/bench_chance.py SEED SUITE [options of planner bench]
 
 such as `1 partnr_test --planner react --wording short --agents 1 --episodes 40 --out FOLDER`: the
-model is one that draws each reply from the grammar, all alternatives of a choice alike.
+model is one that draws each reply from the grammar, all alternatives of a choice alike, but puts
+nothing next to something else. With `--keep-traces`, what it solves can be learned from.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from planner.models.gbnf import (
 )
 from planner.models.replies.turn import END_OF_TURN
 
+# The rule of what something is put next to; its last alternative is nothing.
+BESIDE = "where"
+
 
 @dataclass(frozen=True)
 class Chance:
@@ -41,7 +45,9 @@ class Chance:
 
         def drawn(part: Part) -> str:
             if isinstance(part, Rule):
-                return drawn(rules[part.name])
+                rule = rules[part.name]
+                is_beside = part.name == BESIDE and isinstance(rule, Choice)
+                return drawn(rule.parts[-1] if is_beside else rule)
             if isinstance(part, Word):
                 return self.draws.choice(sorted(w for ws in part.by_length.values() for w in ws))
             if isinstance(part, Choice):

@@ -395,10 +395,7 @@ def _opened(args: argparse.Namespace) -> RecipeManifest:
     """
     folder, file = args.output, args.output / RECIPE_FILE
     names = ("tasks", "shown", "practised", "improved", "steps", "chooser_steps", "seed", "without")
-    settings = {
-        "house": args.house or list(HOUSES),
-        **{name: getattr(args, name) for name in names},
-    }
+    settings = {"house": args.house or list(HOUSES), **{n: getattr(args, n) for n in names}}
     if file.exists():
         found = read_model(file, RecipeManifest)
         for name, asked in settings.items():

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from planner.bench.runs.engines import add_engine_flags, make_engine
-from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, naming
+from planner.bench.runs.manifest import TRACES_NAME, SuiteEpisode, drawn, find_suite, naming
 from planner.bench.runs.rows import ROWS_NAME, Row
 from planner.bench.runs.run_cli import HELDOUT, NUMBERED, Collected, Evaluated, chats_in
 from planner.bench.runs.runner import BenchRollouts, SettingsOf
@@ -39,8 +39,8 @@ from planner.training.improvement.journal import CURVE
 from planner.training.improvement.loop import CausalLearner, Field, Learner, NetworkLearner, improve
 from planner.training.improvement.sampler import ALGORITHMS, ImprovementRecipe, SoftmaxMode
 from planner.training.learned.training import MODEL_FILE, ChooserProgress, ChooserRecipe
-from planner.training.traces.folder import read_traces
-from planner.training.traces.rules import with_fewer_searches
+from planner.training.traces.folder import learnable_path, read_shard, read_traces
+from planner.training.traces.rules import with_fewer_searches, without_idle
 from planner.training.tuning import ADAPTER, TuningProgress, TuningRecipe, unpack
 from planner.world.errors import PlannerError
 from planner.world.topics import one_line
@@ -57,7 +57,8 @@ def add_hd(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         type=Path,
         metavar="DATA",
-        help="folders of traces, runs of planner bench --planner react, or files of chats (.jsonl)",
+        help="folders of traces, runs of planner bench --planner react or with --keep-traces, or "
+        "files of chats (.jsonl)",
     )
     parser.add_argument("--model", type=Path, required=True, help="folder of the base model")
     parser.add_argument(
@@ -153,12 +154,15 @@ def _chats(
     for place in places:
         if place.suffix == CHATS_ENDING:
             yield from read_chats([place])
-        elif (place / ROWS_NAME).is_file():
-            collected = Collected()
-            yield from chats_in(place, Evaluated.of(keep_out), collected)
+            continue
+        evaluated, collected = Evaluated.of(keep_out), Collected()
+        kept = sorted(place.glob(str(learnable_path(Path(TRACES_NAME, "*")))))
+        if (place / ROWS_NAME).is_file() and not kept:
+            yield from chats_in(place, evaluated, collected)
             print(f"{place}: dialogues: {collected}")
         else:
-            traces = read_traces(place)
+            played = (t for f in kept for t in read_shard(f) if t.instruction not in evaluated)
+            traces = map(without_idle, played) if kept else read_traces(place)
             if searches is not None:
                 traces = (with_fewer_searches(trace, searches) for trace in traces)
             yield from chats_of_traces(traces, str(place), wording)

@@ -358,16 +358,8 @@ class Company:
     def _put_down_near(self, name: str, person: str) -> _Errand:
         """Puts what is held on the nearest furniture in the room of who has the hands full."""
         node = self._belief.find(person)
-        pieces = (
-            []
-            if node is None
-            else [
-                piece
-                for piece in self._layout.furniture
-                if piece.room == node.room and piece.surfaces
-            ]
-        )
-        at_m = node.position_m if node is not None else (0.0, 0.0, 0.0)
+        room, at_m = (node.room, node.position_m) if node is not None else ("", (0.0, 0.0, 0.0))
+        pieces = [p for p in self._layout.furniture if p.room == room and p.surfaces]
         for piece in sorted(pieces, key=lambda piece: piece.box.distance_m(at_m))[:_PIECES]:
             yield SkillCall("Navigate", (piece.name,))
             put = yield SkillCall("Place", (name, Relation.ON, piece.name, None, None))

@@ -12,7 +12,6 @@ from planner.models.chat import ChatModel, ContextFullError, Message, Speaker
 from planner.models.replies.turn import (
     DONE,
     END_OF_TURN,
-    PUT_DOWN,
     Ability,
     Naming,
     TurnForm,
@@ -32,6 +31,7 @@ from planner.planning.numbered_dialogue import (
     offered,
     opening,
     result_turn,
+    vain_calls,
     whole_list_turn,
     without_list,
 )
@@ -190,7 +190,8 @@ class AgentDialogues:
         }
 
     def _ability(self, dialogue: Dialogue, context: Context) -> Ability:
-        verbs = self._script.verbs(context.capabilities.get(dialogue.agent))
+        able = context.capabilities.get(dialogue.agent)
+        verbs = self._script.verbs(able)
         may_ask = dialogue.questions < self._options.max_questions
         if not self._script.strict:
             return Ability(verbs, dialogue.repeats.blocked, may_ask)
@@ -202,8 +203,11 @@ class AgentDialogues:
         held = frozenset(repeats.held)
         moment = Moment(repeats.at or "", held, shut, repeats.explored, may_end)
         short = self._script.serving(dialogue.agent)
-        vain, ways = (short.needless(moment), short.relations()) if short else ((), PUT_DOWN)
-        return Ability(verbs, (*repeats.blocked, *vain), may_ask, repeats.held, ways)
+        if short is not None:
+            vain = (*repeats.blocked, *short.needless(moment))
+            return Ability(verbs, vain, may_ask, repeats.held, relations=short.relations())
+        vain = (*repeats.blocked, *vain_calls(context.belief, verbs, naming, moment))
+        return Ability(verbs, vain, may_ask, repeats.held, able.hands if able is not None else 1)
 
     def _begin(self, agent: str, context: Context) -> Dialogue:
         dialogue = Dialogue(agent, sequence=context.belief.sequence)
@@ -239,11 +243,7 @@ class AgentDialogues:
         dialogue.messages.append(Message(Speaker.USER, turn))
 
     async def _ask(self, dialogue: Dialogue, context: Context) -> SkillCall | str | None:
-        grammar, agent, naming = (
-            self._grammar(dialogue, context),
-            dialogue.agent,
-            self._script.naming,
-        )
+        grammar, agent = self._grammar(dialogue, context), dialogue.agent
         short = self._script.serving(agent)
         only = short.only_call() if short else ""
         if only and grammar.allows(agent, only):
@@ -251,7 +251,7 @@ class AgentDialogues:
             dialogue.cycles += 1
             dialogue.forced += 1
             self._append_reply(dialogue, only)
-            return read_turn(only, grammar, context.belief, naming).calls[agent]
+            return read_turn(only, grammar, context.belief, self._script.naming).calls[agent]
         asked = await self._ask_shortening(dialogue, grammar, context)
         # Updated after the call, so that a cancelled or failed one leaves the dialogue unchanged.
         dialogue.cycles += 1
@@ -329,6 +329,7 @@ class NumberedScript:
         *,
         whole_list: bool = False,
         wording: Wording = Wording.PAPER,
+        serves: bool = True,
     ) -> None:
         """Sets the form of the turns.
 
@@ -338,11 +339,12 @@ class NumberedScript:
             wording: of the turns. With the short one, the grammar has only calls that can succeed
                 by what the memory and the agent's own calls tell of where it is and what it holds,
                 and none that is repeated in vain.
+            serves: in the short wording, whether these have to serve the task as well.
         """
         self.axes = axes or Axes(memory_source=MemorySource.DELTAS)
         self.strict = wording is Wording.SHORT
         self.naming = Naming.CLASSES if self.strict else Naming.NUMBERS
-        self._whole_list = whole_list
+        self._whole_list, self._serves = whole_list, serves
         # Of each agent, in the short wording.
         self._short: dict[str, ShortDialogue] = {}
 
@@ -371,7 +373,7 @@ class NumberedScript:
 
     def serving(self, agent: str) -> ShortDialogue | None:
         """Only the short wording knows it."""
-        return self._short.get(agent)
+        return self._short.get(agent) if self._serves else None
 
     def shortened(self, turn: str) -> str:
         """The turn itself, as each change is sent only once; without the list if it has one."""
@@ -391,7 +393,8 @@ def make_react(
     *,
     whole_list: bool = False,
     wording: Wording = Wording.PAPER,
+    serves: bool = True,
 ) -> AgentDialogues:
-    """The planner for one task; `whole_list` and `wording` as of `NumberedScript`."""
-    script = NumberedScript(axes, whole_list=whole_list, wording=wording)
+    """The planner for one task; the last options as of `NumberedScript`."""
+    script = NumberedScript(axes, whole_list=whole_list, wording=wording, serves=serves)
     return AgentDialogues(script, task, model, options, on_call)

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from random import Random
@@ -16,11 +16,14 @@ from planner.models.replies.turn import THOUGHT, Naming, TurnForm, agent_label, 
 from planner.parts.calls import SKILLS
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Planner, Task
+from planner.planning.short_dialogue import Moment
 from planner.planning.words_planner import Words
 from planner.world.belief import Belief, BeliefNode
+from planner.world.catalogue import default_catalogue
 from planner.world.primitive import Capabilities, PrimitiveName
 from planner.world.skill import SkillCall, SkillName
-from planner.world.vocabulary import EntityKind, floor_name
+from planner.world.states import state_skill
+from planner.world.vocabulary import EntityKind, Relation, floor_name, is_open
 
 # Which skills a model is offered, and in which order.
 
@@ -48,9 +51,7 @@ def is_able(skill: str, able: Capabilities | None) -> bool:
 
 def in_order(skills: Iterable[str], order: Sequence[str]) -> tuple[str, ...]:
     """Sorts skills by a paper's order; those that it does not name go to `OTHERS`."""
-    return tuple(
-        sorted(skills, key=lambda name: (order.index(name if name in order else OTHERS), name))
-    )
+    return tuple(sorted(skills, key=lambda n: (order.index(n if n in order else OTHERS), n)))
 
 
 SYSTEM = (
@@ -169,6 +170,42 @@ class Wording(StrEnum):
     SHORT = "short"
 
 
+def vain_calls(
+    belief: Belief, verbs: Iterable[str], naming: Naming, moment: Moment
+) -> Iterator[SkillCall]:
+    """The calls of an agent that cannot succeed now or change nothing, whatever the task is."""
+    if not moment.may_end:
+        yield DONE
+    for node in belief.nodes.values():
+        word = word_of(node, naming)
+        for verb in verbs if word else ():
+            if _is_vain(verb, node, word, belief, moment):
+                yield SkillCall(verb, (None, None, word) if verb == SkillName.PLACE else (word,))
+
+
+def _is_vain(verb: str, node: BeliefNode, word: str, belief: Belief, moment: Moment) -> bool:
+    base, of_class = belief.base_of(node), default_catalogue().furniture.get(node.class_name)
+    if verb == SkillName.NAVIGATE:
+        return word in (moment.at, *moment.held)
+    if verb == SkillName.PICK:
+        holder = belief.nodes.get(base.parent or "")
+        is_shut = holder is not None and is_open(holder.openness) is False
+        return base.relation is Relation.HELD or (is_shut and base.relation is Relation.WITHIN)
+    if verb in (SkillName.OPEN, SkillName.CLOSE):
+        return is_open(node.openness) is not (verb == SkillName.CLOSE)
+    if verb == SkillName.PLACE:
+        is_flat = of_class is not None and not (of_class.surfaces or of_class.interiors)
+        return is_flat or base.relation is Relation.HELD
+    skill = state_skill(verb)
+    if skill is None:
+        return False
+    cls = of_class or default_catalogue().objects.get(node.class_name)
+    able = node.affordances or (cls.affordances if cls is not None else None)
+    is_so = all(node.states.get(state) is value for state, value in skill.sets.items())
+    is_unable = able is not None and SKILLS.get(verb).affordance not in able
+    return is_so or is_unable or (skill.needs.hand is not None and not moment.held)
+
+
 # What agents should call next, and the replies that say so: for privileged models (PARTNR-D64).
 #
 # The planner `expert` decides by the structured goal, and `words` by the instruction of a task
@@ -243,10 +280,7 @@ class RightCalls:
     def _own_call(self, agent: str, call: SkillCall, belief: Belief) -> SkillCall:
         """A call as that of the guide which was said so, by names."""
         nodes = [belief.find(word) if word is not None else None for word in call.arguments]
-        words = [
-            word if node is None else node.name
-            for word, node in zip(call.arguments, nodes, strict=True)
-        ]
+        words = [w if n is None else n.name for w, n in zip(call.arguments, nodes, strict=True)]
         named = SkillCall(call.name, tuple(words))
         return self._meant[agent] if self._offered.get(agent) == named else named
 
@@ -281,10 +315,7 @@ class RightCalls:
                 right[one], self._last.get(one), context.belief, Naming.NAMES, random
             )
             self._last |= {agent: right[agent] for agent in context.idle}
-            wrong = {
-                fault: written_for_all({**right, one: call}, agents)
-                for fault, call in faulty.items()
-            }
+            wrong = {f: written_for_all({**right, one: c}, agents) for f, c in faulty.items()}
             return ReferenceReply(written_for_all(right, agents), wrong, acts=True)
 
         return self._asked_for(reply)

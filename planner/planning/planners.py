@@ -46,6 +46,9 @@ def _make_react(request: PlannerRequest) -> Planner:
     wording = Wording(request.text("wording") or usual)
     if wording is Wording.SHORT and request.flag("whole_list"):
         raise PlannerError("the planner react has no short wording with whole_list")
+    serves = request.text("offers") == "useful"
+    if wording is Wording.PAPER and not serves:
+        raise PlannerError("the planner react offers what is possible in the short wording alone")
     axes = replace(request.axes, memory_source=MemorySource.DELTAS)
     return make_react(
         request.task,
@@ -55,6 +58,7 @@ def _make_react(request: PlannerRequest) -> Planner:
         axes,
         whole_list=request.flag("whole_list"),
         wording=wording,
+        serves=serves,
     )
 
 
@@ -130,6 +134,12 @@ PLANNERS: Mapping[str, PlannerPart] = {
                 "",
                 "of the dialogue: paper, or short for small models; empty = short for smollm2",
                 choices=("", "paper", "short"),
+            ),
+            Option(
+                "offers",
+                "useful",
+                "in the short wording: only calls that serve the task, or all that can succeed",
+                choices=("useful", "possible"),
             ),
         ),
     ),

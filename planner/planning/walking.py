@@ -161,11 +161,7 @@ _AT_HAND_M = 0.3
 
 def in_the_open(belief: Belief) -> list[BeliefNode]:
     """The furniture and things that are not inside anything closed, in the memory's order."""
-    return [
-        node
-        for node in belief.nodes.values()
-        if is_nameable(node) and not _is_enclosed(node, belief)
-    ]
+    return [n for n in belief.nodes.values() if is_nameable(n) and not _is_enclosed(n, belief)]
 
 
 def visible(

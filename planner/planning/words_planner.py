@@ -24,15 +24,7 @@ from planner.planning.expert.facts import Facts, Goal, Spot, Subgoal, read_goal
 from planner.planning.expert.search import Sought, usual_furniture_of
 from planner.planning.knowledge import Knowledge, read_knowledge
 from planner.planning.last_calls import LastCalls
-from planner.planning.planner import (
-    AgentResult,
-    Change,
-    Context,
-    Decision,
-    Exchange,
-    Planner,
-    Task,
-)
+from planner.planning.planner import AgentResult, Change, Context, Decision, Exchange, Planner, Task
 from planner.planning.understanding import (
     Ended,
     Unclear,
@@ -497,11 +489,7 @@ class Words:
             self._expert.pursue(goal, wanted)
 
     def _end(
-        self,
-        decision: Decision,
-        grounding: Grounding,
-        understood: Understood,
-        held: frozenset[int],
+        self, decision: Decision, grounding: Grounding, understood: Understood, held: frozenset[int]
     ) -> Decision:
         """The report; DONE only if nothing that was understood is left."""
         questions = tuple(q for q in grounding.questions if q.request not in held)

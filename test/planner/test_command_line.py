@@ -120,7 +120,7 @@ def test_the_default_of_an_option_is_in_its_help(shown) -> None:  # type: ignore
         (("--planner", "reakt"), "'words'); did you mean 'react'?"),
         (
             ("--planner", "react", "--learned-temperature", "0"),
-            "option learned_temperature: is of learned; react has whole_list, wording\n",
+            "option learned_temperature: is of learned; react has whole_list, wording, offers\n",
         ),
         (("--whole-list", "true"), "option whole_list: is of react; expert has none\n"),
         (

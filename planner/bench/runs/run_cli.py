@@ -187,6 +187,7 @@ def add_arguments(parser: argparse.ArgumentParser, count_flag: str = "--episodes
         "--max-cycles", type=int, default=usual.most_cycles, help="0 = the planner's default"
     )
     what.add_argument("--show-states", action="store_true", help="summaries include object states")
+    what.add_argument("--keep-traces", action="store_true", help="all calls, for planner train hd")
     what.add_argument(
         "--model-wait",
         type=float,
@@ -264,6 +265,7 @@ def _settings(args: argparse.Namespace) -> RunSettings:
             seed=args.seed,
             most_cycles=args.max_cycles,
             show_states=args.show_states,
+            keeps_traces=args.keep_traces,
             model_wait_s=args.model_wait,
             prompt_price=args.price_prompt,
             cached_price=args.price_cached,

@@ -89,8 +89,8 @@ class Ability:
         verbs: its skills and tools.
         blocked: calls that are excluded because they failed repeatedly.
         may_ask: whether it may ask the person with `Ask[...]`.
-        held: what it has in its hands, which alone it can put down, and with which it picks nothing
-            up; None = not considered.
+        held: what it has in its hands, which alone it can put down; None = not considered.
+        hands: how many things it may hold: with all of them full it picks nothing up.
         relations: how it may put things down: on something, or within.
     """
 
@@ -98,6 +98,7 @@ class Ability:
     blocked: tuple[SkillCall, ...] = ()
     may_ask: bool = False
     held: tuple[str, ...] | None = None
+    hands: int = 1
     relations: tuple[Relation, ...] = PUT_DOWN
 
 
@@ -246,7 +247,7 @@ class _Rules:
         """The rule of a call, or "" if there is no possible argument."""
         without = {c.arguments for c in ability.blocked if c.name == verb}
         roles = roles_of(verb)
-        if ability.held and verb == SkillName.PICK:
+        if len(ability.held or ()) >= ability.hands and verb == SkillName.PICK:
             return ""
         # A call blocked for one agent is not blocked for the others.
         name = verb.lower() + (agent.removeprefix("call") if without else "")

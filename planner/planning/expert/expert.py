@@ -372,12 +372,7 @@ class Expert:
     ) -> Decision | None:
         """Returns a decision, or None if retrying with failures forgotten may produce one."""
         likelihood = self._likelihood or Likelihood(context.layout)
-        avoid = {
-            (thing, spot)
-            for subgoal in progress.untimely()
-            for spot in spots_of(subgoal, facts)
-            for thing in subgoal.first
-        }
+        avoid = {(t, s) for g in progress.untimely() for s in spots_of(g, facts) for t in g.first}
         team = Team(context, facts, self._notes, self._jobs, distance, likelihood, avoid)
         wanted = [name for name in self._wanted if name not in self._not_found]
         if progress.finished and not wanted:

@@ -125,9 +125,7 @@ class HeuristicExpert:
 def _refusal(goal: Goal, belief: Belief) -> str:
     """Why a goal cannot be planned; "" if it can."""
     unknown = sorted(name for name in goal.names if name not in belief.nodes)
-    needs = [
-        f"{name} needs {sliced_from(name)} to be sliced" for name in unknown if sliced_from(name)
-    ]
+    needs = [f"{n} needs {sliced_from(n)} to be sliced" for n in unknown if sliced_from(n)]
     if unknown and not needs:
         return f"{NAME} needs full observability: {', '.join(unknown)} not known"
     if not needs:
@@ -202,11 +200,7 @@ class _Planning:
     def _calls(self, subgoal: Subgoal) -> list[tuple[list[SkillCall], str]]:
         """The jobs of one subgoal; [] if nothing is to be done or no step can satisfy it."""
         if subgoal.state is not None:
-            return [
-                job
-                for name in subgoal.first[: subgoal.number]
-                for job in self._change(name, subgoal)
-            ]
+            return [j for n in subgoal.first[: subgoal.number] for j in self._change(n, subgoal)]
         if subgoal.opens is not None:
             return self._open_or_close(subgoal, opens=subgoal.opens)
         if subgoal.predicate in (Predicate.IS_NEXT_TO, Predicate.IS_CLUSTERED):

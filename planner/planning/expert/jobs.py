@@ -93,11 +93,7 @@ class JobMaker:
                 largest[job.spot] = max(
                     largest.get(job.spot, (0.0, "")), (width * depth, job.thing)
                 )
-        return [
-            job
-            for job in self._jobs
-            if job.spot not in largest or largest[job.spot][1] == job.thing
-        ]
+        return [j for j in self._jobs if j.spot not in largest or largest[j.spot][1] == j.thing]
 
     def _is_tight(self, spot: Spot) -> bool:
         if self._facts.is_thing(spot[1]):

@@ -335,9 +335,7 @@ class ChoiceMaker:
             return False
         into = p.goes[1, self._at.things[thing]]
         targets = [self._at.now.pieces[n] for f, n in enumerate(p.pieces) if into[f] > HALF]
-        return bool(targets) and not any(
-            piece.is_open or not may_open(piece.class_name) for piece in targets
-        )
+        return bool(targets) and not any(p.is_open or not may_open(p.class_name) for p in targets)
 
     def _first_gets_state(self, thing: int) -> bool:
         able, i = SkillName.CLEAN in self._at.verbs, self._at.things.get(thing)

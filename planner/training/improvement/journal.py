@@ -140,9 +140,7 @@ class Journal:
     def _check(self, line: str, identity: Mapping[str, object]) -> None:
         try:
             begun = json.loads(line)["begun"]
-            differ = [
-                key for key in sorted({*begun, *identity}) if begun.get(key) != identity.get(key)
-            ]
+            differ = [k for k in sorted({*begun, *identity}) if begun.get(k) != identity.get(k)]
         except (ValueError, KeyError, TypeError):
             raise FileError(self._path, "line 1", "does not say what the run is") from None
         if differ:

@@ -259,9 +259,7 @@ class Practice:
         return replace(decision, calls=calls)
 
     def _named(self, call: SkillCall) -> SkillCall:
-        words = (
-            self._names.get(word, word) if word is not None else None for word in call.arguments
-        )
+        words = (self._names.get(w, w) if w is not None else None for w in call.arguments)
         return SkillCall(call.name, tuple(words))
 
     def _searched(

@@ -301,10 +301,7 @@ class TraceRecorder:
     def _begin_turn(self, agent: str, call: SkillCall, context: Context) -> None:
         dialogue = self._dialogues[agent]
         said, is_said = with_numbers(call, context.belief)
-        others = {
-            other: str(with_numbers(running, context.belief)[0])
-            for other, running in context.running.items()
-        }
+        others = {o: str(with_numbers(r, context.belief)[0]) for o, r in context.running.items()}
         should = self._shown(agent)
         shown, is_shown = (
             with_numbers(should, context.belief) if should is not None else ("", False)

@@ -191,26 +191,27 @@ def with_fewer_searches(trace: Trace, most: int) -> Trace:
     """The trace with at most so many calls in vain before each thing that is done.
 
     A small model learns little from them, and has to read them all. In vain are those that tell of
-    nothing, and go to nothing, that is handled later.
+    nothing, and go to nothing, that is handled later or opened for that.
     """
     kept: list[TraceTurn] = []
     used: set[int] = set()
     vain = 0
     for turn in reversed(trace.turns):
         call = parse_call(turn.call)
+        things = _numbers(turn.call)
+        told = [*things, *(n for line in turn.deltas for n in _added(line))]
         if call.name not in _SEARCHING:
-            used.update(_numbers(turn.call))
+            # What they lie in may have to be opened first.
+            used.update(things, (h for n in things if (h := _holder_of(n, trace.turns))))
             vain = 0
-        elif not used & {
-            *_numbers(turn.call),
-            *(found[0] for line in turn.deltas if (found := _added(line))),
-        }:
-            vain += 1
-            if vain > most:
-                continue
-        elif call.name != SkillName.NAVIGATE:
-            # The way to where something was found.
-            used.update(_numbers(turn.call))
+            kept.insert(0, turn)
+            continue
+        vain += used.isdisjoint(told)
+        if vain > most and used.isdisjoint(told):
+            continue
+        if call.name != SkillName.NAVIGATE:
+            # The way to what is opened or explored.
+            used.update(things)
         kept.insert(0, turn)
     return _with_turns(trace, kept, dropped=len(trace.turns) - len(kept))
 

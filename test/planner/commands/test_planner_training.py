@@ -11,8 +11,10 @@ from tiny_models import HAS_TORCH, make_tiny
 
 from planner.bench.runs.rows import ROWS_NAME, newest_rows
 from planner.cli import main
-from planner.training.traces.folder import TraceFolder
-from planner.training.traces.record import Provenance, Trace, TraceTurn
+from planner.models.recorded import read_dialogue
+from planner.planning.numbered_dialogue import Wording
+from planner.training.traces.folder import TraceFolder, learnable_path, read_shard
+from planner.training.traces.record import Provenance, Trace, TraceTurn, messages_of
 from planner.world.share import config_dir
 from planner.world.skill import SUCCESS_TEXT
 
@@ -76,6 +78,48 @@ def test_traces_are_learned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert "step 1 of 1: loss" in said
     assert f"1 dialogues learned; use: --planner react --model local:{out}/model" in said
     assert json.loads((out / "model" / "config.json").read_text())["model_type"] == "qwen2"
+
+
+def test_what_is_learned_of_a_run_is_what_was_asked_turn_by_turn(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    words = ["--planner", "react", "--model", "teacher", "--wording", "short"]
+    words += ["--offers", "possible", "--agents", "1", "--keep-traces", "--quiet"]
+    assert main(["bench", "desk_tidy_0", *words, "--out", str(run)]) == 0
+    (row,) = newest_rows(run / ROWS_NAME).values()
+    assert row.verdict is not None
+    assert row.verdict.success
+    (trace,) = read_shard(learnable_path(run / "traces" / row.trace))
+    last = read_dialogue(run / "traces" / f"{row.trace}.dialogue.jsonl").turns[-1]
+    asked = [(message.speaker, message.text) for message in last.messages]
+    told = [(message.speaker, message.text) for message in messages_of(trace, Wording.SHORT)]
+    assert told[: len(asked)] == asked
+    # Which tells its errands, and what became of them.
+    assert "put stapler within filing cabinet: not seen" in asked[1][1]
+    assert any("stapler_150 in hand" in text for _, text in asked)
+    assert asked[-1][1].endswith("Nothing left.")
+    assert told[len(asked)][1].startswith("Done[]")
+
+
+@needs_torch
+def test_of_a_run_all_calls_that_were_kept_are_learned(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tiny = make_tiny(tmp_path / "tiny", context=16_384)
+    run, out = tmp_path / "run", tmp_path / "hd"
+    assert (
+        main(
+            ["bench", "desk_tidy_0", "--agents", "1", "--keep-traces", "--quiet", "--out", str(run)]
+        )
+        == 0
+    )
+    words = ["train", "hd", str(run), "--model", str(tiny), "--out", str(out), "--rank", "4"]
+    assert main([*words, "--wording", "short", "--searches", "1", "--tuning-steps", "1"]) == 0
+    assert "1 dialogues learned" in capsys.readouterr().out
+    # Whoever asked no model has no dialogues else.
+    for kept in run.glob("traces/*.learnable.jsonl"):
+        kept.unlink()
+    assert main(words) == 2
+    assert "used no model" in _said(capsys)
 
 
 @needs_torch

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
+from copy import deepcopy
 from dataclasses import replace
 from itertools import pairwise
+from random import Random
 
 import pytest
 from planning_toys import ToyWorld, capabilities
@@ -18,6 +20,7 @@ from planner.planning.dialogues import AgentDialogues, make_react
 from planner.planning.numbered_dialogue import (
     SYSTEM,
     Wording,
+    vain_calls,
 )
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Task
@@ -26,7 +29,7 @@ from planner.planning.short_dialogue import SHORT_SYSTEM, Moment, ShortDialogue,
 from planner.training.traces.record import Provenance, TraceRecorder, messages_of
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillResult
-from planner.world.vocabulary import AgentKind, EntityKind
+from planner.world.vocabulary import AgentKind, EntityKind, Relation
 
 
 def short(world: ToyWorld, *replies: str) -> tuple[AgentDialogues, ScriptedModel]:
@@ -371,3 +374,96 @@ def test_the_short_wording_offers_no_end_with_something_in_the_hand(toy_world: M
     planner.observe((AgentResult("agent_0", call, SkillResult.success(), 1.0),))
     assert str(decide(planner, context(world)).calls["agent_0"]) == f"Navigate[{word}]"
     assert "Done[] is not possible now" in model.asked[2][-1].text
+
+
+# What is possible, whatever it is good for.
+
+
+def left_out(world: ToyWorld, moment: Moment, *verbs: str) -> set[str]:
+    calls = vain_calls(world.belief(), verbs, Naming.NAMES, moment)
+    return {f"{call.name} {call.arguments[-1] if call.arguments else ''}" for call in calls}
+
+
+def test_only_what_cannot_succeed_or_changes_nothing_is_left_out(toy_world: Make) -> None:
+    things = {
+        "cup_0": (Relation.HELD, "agent_0"),
+        "spoon_0": (Relation.WITHIN, "chest_of_drawers_0"),
+        "lamp_0": (Relation.ON, "table_1"),
+        "doll_0": (Relation.ON, "table_1"),
+    }
+    world = one_robot(toy_world)
+    world.things = things
+    world.states = {"lamp_0": {"powered_on": True}, "cup_0": {"clean": False}}
+    now = Moment("table_1", frozenset({"cup_0"}))
+    assert left_out(world, now, "Navigate") == {"Navigate table_1", "Navigate cup_0"}
+    assert left_out(world, now, "Pick") == {"Pick cup_0", "Pick spoon_0"}
+    left = left_out(world, now, "Open", "Close")
+    assert {"Close chest_of_drawers_0", "Open table_1", "Close lamp_0"} <= left
+    assert "Open chest_of_drawers_0" not in left
+    world.open.add("chest_of_drawers_0")
+    assert "Pick spoon_0" not in left_out(world, now, "Pick")
+    left = left_out(world, now, "Open", "Close")
+    assert "Open chest_of_drawers_0" in left
+    assert "Close chest_of_drawers_0" not in left
+    left = left_out(world, now, "PowerOn", "PowerOff", "Clean", "Fill", "Slice")
+    assert {"PowerOn lamp_0", "PowerOff cup_0", "Clean spoon_0", "Slice lamp_0"} <= left
+    # Of a class that has no states at all this is known as well.
+    assert {"Fill doll_0", "Clean doll_0"} <= left
+    assert not {"PowerOff lamp_0", "Clean cup_0", "Fill cup_0"} & left
+    # Nothing is poured with empty hands, or put onto what is held.
+    assert "Pour cup_0" in left_out(world, Moment(), "Pour")
+    assert "Place cup_0" in left_out(world, now, "Place")
+    assert "Place table_1" not in left_out(world, now, "Place")
+    assert left_out(world, Moment(may_end=False)) == {"Done "}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_left_out_fails_or_changes_nothing_wherever_a_walk_leads(
+    toy_world: Make, seed: int
+) -> None:
+    draws = Random(seed)
+    world = toy_world(agents={"agent_0": AgentKind.HUMAN})
+    verbs, at = ("Navigate", "Pick", "Open", "Close"), ""
+    seen: set[str] = set()
+    # What has no door, this world opens as well.
+    doors = {piece.name for piece in world.house.furniture if piece.joints}
+    for _ in range(30):
+        held = frozenset(t for t, (r, _) in world.things.items() if r is Relation.HELD)
+        vain = set(vain_calls(world.belief(), verbs, Naming.NAMES, Moment(at, held)))
+        for call in vain:
+            other = deepcopy(world)
+            result = other.carry_out("agent_0", call)
+            after = (other.things, other.open & doors, other.position)
+            before = (world.things, world.open & doors, world.position)
+            assert not result.succeeded or after == before
+        names = [node.name for node in world.belief().nodes.values() if node.entity_id]
+        calls = [SkillCall(verb, (name,)) for verb in verbs for name in names]
+        call = draws.choice([call for call in calls if call not in vain])
+        if world.carry_out("agent_0", call).succeeded:
+            seen.add(call.name)
+            at = str(call.arguments[0]) if call.name == "Navigate" else at
+    assert "Navigate" in seen
+
+
+def test_where_all_that_is_possible_is_offered_the_model_is_asked_for_each_call(
+    toy_world: Make,
+) -> None:
+    world = toy_world(agents={"agent_0": AgentKind.HUMAN})
+    things = world.belief().of_kind(EntityKind.OBJECT)
+    cup, apple, *_ = (word_of(node, Naming.CLASSES) for node in things)
+    task = Task("Put the cup on the bed.", tuple(world.agents))
+    said = [f"Pick[{apple}]", f"Pick[{cup}]", "Done[]"]
+    model = ScriptedModel(said)
+    planner = make_react(task, model, wording=Wording.SHORT, serves=False)
+    calls = []
+    for _ in said:
+        (call,) = decide(planner, replace(context(world), task=task)).calls.values()
+        calls.append(str(call))
+        planner.observe((AgentResult("agent_0", call, DONE_WELL, 1.0),))
+    # What serves nothing, with both hands, and an end with something in them.
+    assert (calls, len(model.asked)) == (said, 3)
+    useful = make_react(task, ScriptedModel(said[2:]), wording=Wording.SHORT)
+    assert str(decide(useful, replace(context(world), task=task)).calls["agent_0"]) != said[0]
+    small = PlannerChoice("react", options={"offers": "possible"})
+    with pytest.raises(PlannerError, match="in the short wording alone"):
+        make_planner(small, task, ScriptedModel(said))

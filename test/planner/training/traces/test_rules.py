@@ -63,9 +63,18 @@ def test_calls_in_vain_are_left_out_but_not_the_way_to_what_is_used() -> None:
     trace = make(turns=[*vain, *way, *PICKING])
     few = calls(with_fewer_searches(trace, 0))
     assert few == [turn["call"] for turn in (*way, *PICKING) if turn is not PICKING[3]]
-    assert calls(with_fewer_searches(trace, 2))[0] == "Open[Object.104]"
-    assert with_fewer_searches(trace, 2).provenance.dropped == 4
+    # Nothing is opened or explored from afar.
+    assert calls(with_fewer_searches(trace, 1))[0] == "Navigate[Object.104]"
+    assert with_fewer_searches(trace, 1).provenance.dropped == 3
     assert with_fewer_searches(trace, 9) == trace
+
+
+def test_what_is_opened_to_get_at_a_thing_is_not_in_vain() -> None:
+    opening = [
+        {"call": f"{verb}[Object.100]", "result": SUCCESS_TEXT} for verb in ("Navigate", "Open")
+    ]
+    trace = make(turns=[PICKING[0], *opening, PICKING[2]])
+    assert with_fewer_searches(trace, 0) == trace
 
 
 def test_shares_of_explorations_in_vain() -> None:
