@@ -383,6 +383,8 @@ class EvaluatorNode(ManagedNode):
             self._count_from_instruction(evaluator)
             self._verdict = evaluator.finish()
             self.get_logger().info(summary(self._verdict))
+            # Also where Ctrl-C interrupts what follows.
+            self._is_unacknowledged = True
             self._result.publish(self._message())
             self._publish()
             if self._folder is not None and self._task is not None:
@@ -390,7 +392,7 @@ class EvaluatorNode(ManagedNode):
                     LatchFile(self._folder, self._task.episode_id).remove()
                 except PlannerError as error:
                     self.get_logger().error(str(error))
-            self._is_unacknowledged = not self._result.wait_for_acks(ACKNOWLEDGE_TIMEOUT_S)
+            self._is_unacknowledged = not self._result.wait_until_heard(ACKNOWLEDGE_TIMEOUT_S)
             if self._is_unacknowledged:
                 self.get_logger().warning("not every subscriber has acknowledged the verdict")
         return self._verdict
@@ -408,7 +410,7 @@ class EvaluatorNode(ManagedNode):
 
     def _on_timer(self) -> None:
         self._publish()
-        self._is_unacknowledged = self._is_unacknowledged and not self._result.wait_for_acks(0.0)
+        self._is_unacknowledged = self._is_unacknowledged and not self._result.wait_until_heard(0.0)
 
     def _publish(self) -> None:
         if self.is_active:

@@ -348,6 +348,10 @@ def refusal(response: Any, reason: str) -> Any:
 # A publisher that counts messages it cannot send instead of raising.
 
 
+# Between two looks at whether a subscriber that is known is matched.
+_MATCH_POLL_S = 0.02
+
+
 class SafePublisher:
     """A publisher that survives full queues and shutdown."""
 
@@ -406,6 +410,25 @@ class SafePublisher:
             return bool(self._publisher.wait_for_all_acked(Duration(seconds=limit_s)))
         except (InvalidHandle, rclpy_implementation.RCLError):
             return False
+
+    def wait_until_heard(self, limit_s: float) -> bool:
+        """As `wait_for_acks`, also of subscribers that are known and not matched yet.
+
+        The middleware matches the topics of a node that has just come one after another, and waits
+        for acknowledgements of those alone that it has matched.
+        """
+        until_s = time.monotonic() + limit_s
+        while self._known_count() > self.subscriber_count:
+            if time.monotonic() >= until_s:
+                return False
+            time.sleep(_MATCH_POLL_S)
+        return self.wait_for_acks(max(until_s - time.monotonic(), 0.0))
+
+    def _known_count(self) -> int:
+        try:
+            return int(self._node.count_subscribers(self._topic))
+        except (InvalidHandle, rclpy_implementation.RCLError):
+            return 0
 
     def destroy(self) -> None:
         """Removes the topic."""

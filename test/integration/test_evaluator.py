@@ -271,6 +271,7 @@ def test_a_verdict_reaches_a_recorder_that_is_delayed_while_the_judge_ends(
     ):
         latest(client, heard, lambda m: len(m.propositions) == 2)
         client.wait(lambda: _listeners(client, "/evaluation/result") == 2, "a recorder")
+        # Until the judge knows it, too: the middleware matches one topic after another.
         client.idle(1.0)
         recorder.send_signal(signal.SIGSTOP)
         try:

@@ -20,7 +20,7 @@ from rclpy.action import ActionClient
 from rclpy.context import Context
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
-from rclpy.qos import QoSProfile
+from rclpy.qos import QoSProfile, ReliabilityPolicy
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
 
@@ -248,6 +248,24 @@ def test_what_is_sent_after_the_shutdown_is_counted_as_lost() -> None:
     assert publisher.subscriber_count == 0
     assert not publisher.publish(String(data="after"))
     assert losses["/said"] == 1
+
+
+def test_who_is_known_and_not_matched_has_not_heard() -> None:
+    pair = Pair()
+    offered = QoSProfile(depth=1, reliability=ReliabilityPolicy.BEST_EFFORT)
+    publisher = SafePublisher(pair.node, String, "said", offered, Counter())
+    assert publisher.wait_until_heard(0.0)
+    # One that asks for more than is offered is known, and never matched.
+    more = pair.other.create_subscription(String, "said", print, QoSProfile(depth=1))
+    pair.spin_until(lambda: pair.node.count_subscribers("said") == 1)
+    assert publisher.wait_for_acks(0.0)
+    assert not publisher.wait_until_heard(0.1)
+    pair.other.destroy_subscription(more)
+    pair.spin_until(lambda: pair.node.count_subscribers("said") == 0)
+    pair.other.create_subscription(String, "said", print, offered)
+    pair.spin_until(lambda: publisher.subscriber_count == 1)
+    assert publisher.wait_until_heard(1.0)
+    pair.close()
 
 
 def test_a_node_that_has_ended_is_not_kept() -> None:
