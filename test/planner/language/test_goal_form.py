@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from planner.language.goal_form import (
@@ -155,7 +155,8 @@ def requests(draw: st.DrawFn) -> Request:
             return Prepare(occasion=occasion, people=people, at=draw(st.none() | phrases(1)))
 
 
-@settings(max_examples=10, deadline=None)
+# Goals are deep; drawing them may take a busy machine longer than the check allows.
+@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.lists(requests(), min_size=1, max_size=2), max_size=3),
     st.lists(requests(), max_size=1),
