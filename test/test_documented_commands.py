@@ -236,10 +236,10 @@ ELSEWHERE: Mapping[str, str] = {
     "planner bench compare RUN_A RUN_B": (
         "test/planner/bench/runs/test_commands.py::test_two_runs_are_compared"
     ),
-    "planner bench table all --option horizon=100 "
-    "--option teacher_knows=memory --out DIR --so-far": (
-        "test/planner/bench/runs/test_all_planners.py"
-        "::test_a_comparison_under_way_is_told_for_the_episodes_that_all_have"
+    "planner bench table all --count 300 --seed 1 --planner expert --planner heuristic_expert "
+    "--planner learned --planner words --planner et_agent --planner helper_retrieval "
+    "--option horizon=100 --out DIR": (
+        "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
     ),
     "planner bench table all --count 100 --seed 1 --out DIR": (
         "test/planner/bench/runs/test_all_planners.py::test_a_killed_comparison_goes_on"
