@@ -78,12 +78,14 @@ class ChoiceMaker:
     def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
         """All choices but the blocked ones."""
         calls = [call for call in self._calls() if call not in blocked and call.name in self._can]
+        # Where all is blocked nothing is left to do.
+        calls = calls or [DONE]
         # What was refused is refused again until something changes at the piece.
         calls = [call for call in calls if not self._is_vain(call)] or calls
         if self._at.now.walks >= MOST_WALKS:
-            calls = [call for call in calls if call.name != SkillName.NAVIGATE]
+            calls = [call for call in calls if call.name != SkillName.NAVIGATE] or calls
         elif self._came_to_open():
-            calls = [call for call in calls if not self._is_walk_to_furniture(call)]
+            calls = [call for call in calls if not self._is_walk_to_furniture(call)] or calls
         if self._aside:
             puts = [call for call in calls if call.name == SkillName.PLACE]
             walks = [call for call in calls if self._is_walk_to_furniture(call)]

@@ -18,8 +18,10 @@ from planner.planning.learned.chooser import (
     write_planner,
 )
 from planner.planning.learned.learned import (
+    DONE,
     MAX_CALLS,
     MAX_ENTITIES,
+    MOST_WALKS,
     NOTHING_FOUND,
     WAIT,
     ChoiceMaker,
@@ -33,6 +35,7 @@ from planner.world.agents import capabilities_of
 from planner.world.belief import Belief, BeliefNode
 from planner.world.errors import FileError
 from planner.world.house_checks import load_house
+from planner.world.skill import SkillCall
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind, EntityKind
 
@@ -116,6 +119,19 @@ def test_nothing_explored_is_explored_again_and_only_near_things_are_picked(
     assert "Pick[Object.107]" in calls
     now.ended("Navigate[Object.105]", succeeded=True)
     assert "Pick[Object.105]" not in [str(call) for call in made(model, now).choices().calls]
+
+
+def test_whatever_is_blocked_there_is_a_call(model: PlannerModel) -> None:
+    now = known(4, 4)
+    for _ in range(MOST_WALKS):
+        now.ended("Navigate[Object.107]", succeeded=True)
+    maker, blocked = made(model, now), set[SkillCall]()
+    while DONE not in blocked:
+        calls = maker.choices(blocked).calls
+        assert blocked.isdisjoint(calls)
+        blocked |= set(calls)
+        assert calls
+    assert maker.choices(blocked).calls == (DONE,)
 
 
 def test_what_was_refused_is_not_tried_again_until_the_piece_changes(model: PlannerModel) -> None:
