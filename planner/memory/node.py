@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
+from time import monotonic
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import SkillReport
 from sensor_msgs.msg import JointState
 
@@ -24,8 +24,8 @@ from planner.memory.part import (
     load_updater,
 )
 from planner.memory.service.node import MemoryPublisher, MemoryServices, PersonDetections
-from planner.memory.settings import BACKWARDS_S, Condition, conditions, open_memory, store_path
-from planner.memory.sightings import VISIBILITIES, VISIBILITY, StillWorld, Visibility
+from planner.memory.settings import BACKWARDS_S, conditions, open_memory, store_path
+from planner.memory.sightings import VISIBILITIES, VISIBILITY, PictureWatch, StillWorld, Visibility
 from planner.memory.store import Store, StoreError, named_file
 from planner.memory.updater import BackgroundUpdater, MemoryUpdater
 from planner.ros import parameters, qos
@@ -39,8 +39,6 @@ from planner.ros.camera_input import (
     camera_frame,
 )
 from planner.ros.clients import WaitingNotice, wall_clock
-from planner.ros.conversions import time_message
-from planner.ros.guard import SafePublisher, status_name
 from planner.ros.lifecycle import ManagedNode, run_node
 from planner.ros.lockstep import LockstepChannel, LockstepPublisher
 from planner.ros.markers import BeliefPictures
@@ -100,7 +98,7 @@ class MemoryNode(ManagedNode):
         # Agents whose picture the updater's thread has.
         self._looking: set[str] = set()
         self._grips: dict[str, Grip] = {}
-        self._still = StillWorld()
+        self._still, self._watched = StillWorld(), PictureWatch()
         self._truth_s = 0.0
         self._make_publishers()
         self._frames = FrameTree(self, self._on_frames)
@@ -217,9 +215,6 @@ class MemoryNode(ManagedNode):
 
     def _make_publishers(self) -> None:
         self._publisher = MemoryPublisher(self, self._losses)
-        self._status = SafePublisher(
-            self, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, self._losses
-        )
         self._trace = ModelTrace(self, topics.MEMORY_TRACE, self._losses)
         self._pictures = BeliefPictures(self, self._losses)
         self._lockstep = LockstepPublisher(self, LockstepChannel.MEMORY, self._losses)
@@ -302,7 +297,15 @@ class MemoryNode(ManagedNode):
             f"memory of {layout.name}, episode {episode}: "
             f"{len(self._memory.snapshot().entities)} entities after update {self._memory.sequence}"
         )
+        self._watched.begin(monotonic())
+        self._publisher.is_held = self._updater != NO_UPDATER
         self._publish_all()
+
+    def _tell(self) -> None:
+        """From the first picture of a world on, all that is known of it is told."""
+        if self._publisher.is_held:
+            self._publisher.is_held = False
+            self._publish_all()
 
     def _open(
         self, layout: House, updater: MemoryUpdater | None, episode: str, clock_s: float
@@ -347,6 +350,8 @@ class MemoryNode(ManagedNode):
 
     def _on_timer(self) -> None:
         self._look_for_agents()
+        if not self._watched.is_blind(monotonic()):
+            self._tell()
         self._republish()
         if self._ticks % DIAGNOSE_TICKS == 0:
             self._diagnose()
@@ -373,8 +378,24 @@ class MemoryNode(ManagedNode):
             present = camera or (sees and not self._needs_pictures)
             if present and agent not in self._inputs:
                 self._watch(agent, camera=camera)
-            elif not present and agent in self._inputs:
-                self._inputs.pop(agent).destroy()
+            elif agent in self._inputs and (not present or self._is_silent(agent)):
+                source = self._inputs.pop(agent)
+                source.destroy()
+                self._unreadable.update({f"{agent}: {k}": n for k, n in source.losses.items()})
+
+    def _is_silent(self, agent: str) -> bool:
+        """Whether no picture comes of a camera that is there: it is subscribed to anew then.
+
+        On a busy machine the middleware may leave a reader and a bridge that began anew unmatched.
+        """
+        clock_s = self._frames.newest_s
+        if self._memory is None or not self.is_active or clock_s is None:
+            return False
+        silent = self._watched.is_silent(agent, clock_s, monotonic())
+        if silent:
+            losses = dict(self._inputs[agent].losses) or "nothing came"
+            self.get_logger().warning(f"no picture of {agent} ({losses}); subscribing anew")
+        return silent
 
     def _refuse_sightings(self) -> None:
         if not self._blind:
@@ -393,9 +414,12 @@ class MemoryNode(ManagedNode):
                 return True
             if agent not in self._looking:
                 self._have_done(agent, stamp_s)
+            self._watched.note(agent, stamp_s, monotonic())
             return False
 
         def on_exposure(exposure: Exposure | Seen) -> None:
+            self._watched.note(agent, exposure.stamp_s, monotonic())
+            self._tell()
             self._look(agent, exposure)
 
         def on_hand(message: JointState) -> None:
@@ -560,32 +584,14 @@ class MemoryNode(ManagedNode):
 
     def _diagnose(self) -> None:
         doubt = self._logged_problem if self._memory is None else self._blind
+        doubt = doubt or ("no picture has come yet" if self._publisher.is_held else "")
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         notes = {name: str(count) for name, count in self._unreadable.items()}
         for agent, source in self._inputs.items():
             notes.update({f"{agent}: {what}": str(n) for what, n in source.losses.items()})
         now_s = self._memory.stamp_s if self._memory is not None else 0.0
-        message = DiagnosticArray(
-            status=[
-                _status(condition)
-                for condition in conditions(self._memory, self._worker, values, notes, doubt)
-            ]
-        )
-        for status in message.status:
-            status.name = status_name(self, status.name)
-        message.header.stamp = time_message(now_s)
-        self._status.publish(message)
-
-
-def _status(condition: Condition) -> DiagnosticStatus:
-    bad = DiagnosticStatus.ERROR if condition.is_error else DiagnosticStatus.WARN
-    return DiagnosticStatus(
-        level=bad if condition.problem else DiagnosticStatus.OK,
-        name=condition.name,
-        message=condition.problem or "ok",
-        hardware_id="memory",
-        values=[KeyValue(key=key, value=value) for key, value in condition.values.items()],
-    )
+        found = conditions(self._memory, self._worker, values, notes, doubt)
+        self._publisher.publish_conditions(found, now_s)
 
 
 def main() -> int:

@@ -234,3 +234,41 @@ class StillWorld:
         if seen_s is None or newest_s != seen_s:
             return True
         return abs(stamp_s - looked_s) >= STILL_PERIOD_S - _EQUAL_S
+
+
+# Whether pictures come at all, by two clocks: the world may stand still, or run ahead.
+
+# Seconds of both clocks without a complete picture after which a camera counts as silent.
+SILENT_S = 5.0
+# Wall seconds after which is told what is known of a world of which no picture has come.
+BLIND_S = 10.0
+
+
+class PictureWatch:
+    """Knows when each camera's last picture came, and whether one of this world has."""
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[float, float]] = {}
+        self._begun_s: float | None = None
+
+    def begin(self, wall_s: float) -> None:
+        """A world begins, of which nothing was seen yet."""
+        self._last.clear()
+        self._begun_s = wall_s
+
+    def note(self, agent: str, stamp_s: float, wall_s: float) -> None:
+        """A picture of an agent's camera came."""
+        self._last[agent] = stamp_s, wall_s
+        self._begun_s = None
+
+    def is_blind(self, wall_s: float) -> bool:
+        """Whether no picture of this world has come, which may still come soon."""
+        return self._begun_s is not None and wall_s - self._begun_s < BLIND_S
+
+    def is_silent(self, agent: str, clock_s: float, wall_s: float) -> bool:
+        """Whether a camera has shown nothing for long; it is waited for anew from then on."""
+        stamp_s, came_s = self._last.setdefault(agent, (clock_s, wall_s))
+        found = clock_s - stamp_s >= SILENT_S and wall_s - came_s >= SILENT_S
+        if found:
+            self._last[agent] = clock_s, wall_s
+        return found

@@ -1,12 +1,16 @@
-"""Waiting for a memory that begins anew, whatever its clock says once it has its agents."""
+"""A memory that begins anew: from when on it tells of its world, and how that is waited for."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from bridge_harness import LATCHED, Client
+from bridge_harness import LATCHED, Client, bridge
 from builtin_interfaces.msg import Time
+from diagnostic_msgs.msg import DiagnosticArray
+from memory_harness import Listener
+from node_processes import running
 from planner_msgs.msg import WorldGraph, WorldGraphNode
 from std_msgs.msg import Header
 
@@ -49,3 +53,20 @@ def test_it_has_begun_once_it_has_its_agents_again(client: Client, first: WorldG
     client.wait(waits.done, "that it has begun")
     assert waits.exception() is None
     memory.destroy()
+
+
+def test_who_has_seen_nothing_of_a_world_does_not_tell_of_it_at_once(
+    client: Client, world: Path
+) -> None:
+    # The memory looks through the hand's camera, of which no picture comes here.
+    with bridge(episode=world, cameras="body"), running("memory", episode=world):
+        listener = Listener(client)
+        heard = client.listen(DiagnosticArray, "/diagnostics", 100)
+
+        def is_blind() -> bool:
+            said = [status.message for message in heard for status in message.status]
+            return any("no picture has come yet" in text for text in said)
+
+        client.wait(is_blind, "a memory that says so")
+        assert not listener.graphs
+        listener.until_known("table_0")

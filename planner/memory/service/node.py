@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
 from planner_msgs.msg import EntityList, MemoryUpdate, WorldGraph
 from planner_msgs.msg import Operation as OperationMessage
 from planner_msgs.srv import EditMemory, LoadMemory, QueryMemory, SaveMemory
@@ -18,14 +19,15 @@ from planner.memory.memory import Memory
 from planner.memory.operations import FoundPerson
 from planner.memory.part import DETECTIONS
 from planner.memory.query import ask
+from planner.memory.settings import Condition
 from planner.memory.store import read_file
 from planner.memory.updater import Operation
 from planner.memory.wording import PICKED, PLACED
 from planner.ros import qos
 from planner.ros.camera_input import FrameTree
 from planner.ros.clients import client_node, start_as_operator
-from planner.ros.conversions import point_m, point_message
-from planner.ros.guard import GuardedExecutor, SafePublisher
+from planner.ros.conversions import point_m, point_message, time_message
+from planner.ros.guard import GuardedExecutor, SafePublisher, status_name
 from planner.ros.memory_messages import GraphMessages, ListMessages, change_message, entity_message
 from planner.ros.qos import message_class
 from planner.ros.subscriptions import bounds_of, listen
@@ -284,7 +286,12 @@ AGES_TICKS = 5
 
 
 class MemoryPublisher:
-    """Publishes on /memory/updates, /memory/entities and /world/graph; keeps what it published."""
+    """Publishes /memory/updates, /memory/entities, /world_graph and how the memory is.
+
+    Attributes:
+        is_held: whether nothing is published, as nothing of this world has been seen yet: who
+            acts on a graph takes what the memory does not know for what is not there.
+    """
 
     def __init__(self, node: Node, losses: Counter[str]) -> None:
         """Makes the publishers.
@@ -296,12 +303,17 @@ class MemoryPublisher:
         self._updates = SafePublisher(node, MemoryUpdate, topics.MEMORY_UPDATES, qos.EVENTS, losses)
         self._list = SafePublisher(node, EntityList, topics.MEMORY_ENTITIES, qos.LATCHED, losses)
         self._graph = SafePublisher(node, WorldGraph, topics.WORLD_GRAPH, qos.LATCHED, losses)
+        self._status = SafePublisher(
+            node, DiagnosticArray, topics.DIAGNOSTICS, qos.DIAGNOSTICS, losses
+        )
+        self._node = node
         self._list_messages, self._graph_messages = ListMessages(), GraphMessages()
         # Whether the memory was told something since the newest graph.
         self._is_dirty = False
         # Of the newest graph: what it told but times, and when.
         self._published_graph: tuple[object, ...] = ()
         self._published_tick = 0
+        self.is_held = False
 
     def note(self) -> None:
         """The memory was told something, even if nothing has changed by it."""
@@ -309,12 +321,16 @@ class MemoryPublisher:
 
     def publish_change(self, memory: Memory, change: MemoryChange, tick: int) -> None:
         """Publishes one change and both snapshots after it."""
+        if self.is_held:
+            return
         self._updates.publish(change_message(change))
         self._publish_list(memory)
         self.publish_graph(memory, tick)
 
     def publish_all(self, memory: Memory, tick: int) -> None:
         """Publishes the newest change and both snapshots: at the beginning, after edits by hand."""
+        if self.is_held:
+            return
         for change in memory.deltas_since(memory.sequence - 1).changes:
             self._updates.publish(change_message(change))
         self._publish_list(memory)
@@ -322,6 +338,8 @@ class MemoryPublisher:
 
     def publish_graph(self, memory: Memory, tick: int) -> None:
         """Publishes the graph."""
+        if self.is_held:
+            return
         self._is_dirty = False
         self._published_graph = _graph_content(memory)
         self._published_tick = tick
@@ -335,9 +353,28 @@ class MemoryPublisher:
         if has_changed or tick - self._published_tick >= AGES_TICKS:
             self.publish_graph(memory, tick)
 
+    def publish_conditions(self, found: Sequence[Condition], stamp_s: float) -> None:
+        """Publishes how the memory is, also of a world of which nothing else is told yet."""
+        message = DiagnosticArray(status=[_status(condition) for condition in found])
+        for status in message.status:
+            status.name = status_name(self._node, status.name)
+        message.header.stamp = time_message(stamp_s)
+        self._status.publish(message)
+
     def _publish_list(self, memory: Memory) -> None:
         now = memory.snapshot()
         self._list.publish(self._list_messages.message(now.stamp_s, now.sequence, now.entities))
+
+
+def _status(condition: Condition) -> DiagnosticStatus:
+    bad = DiagnosticStatus.ERROR if condition.is_error else DiagnosticStatus.WARN
+    return DiagnosticStatus(
+        level=bad if condition.problem else DiagnosticStatus.OK,
+        name=condition.name,
+        message=condition.problem or "ok",
+        hardware_id="memory",
+        values=[KeyValue(key=key, value=value) for key, value in condition.values.items()],
+    )
 
 
 def _graph_content(memory: Memory) -> tuple[object, ...]:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from hypothesis import given
+from hypothesis import strategies as st
 from memory_samples import layout_of, piece_state, world_of
 
 from planner.memory.entity_list import EntityList
-from planner.memory.sightings import STILL_PERIOD_S, StaleEntities, StillWorld
+from planner.memory.sightings import (
+    BLIND_S,
+    SILENT_S,
+    STILL_PERIOD_S,
+    PictureWatch,
+    StaleEntities,
+    StillWorld,
+)
 
 LAYOUT = layout_of(1)
 
@@ -71,3 +80,37 @@ def test_a_new_world_is_looked_at_and_so_is_one_whose_time_went_back() -> None:
     assert still.needs_look("agent_0", 0.5, 9.0)
     still.forget()
     assert still.needs_look("agent_0", 10.1, 9.0)
+
+
+def test_a_world_is_told_of_once_a_picture_of_it_came_or_after_a_while() -> None:
+    watch = PictureWatch()
+    assert not watch.is_blind(0.0)
+    watch.begin(100.0)
+    assert watch.is_blind(100.0)
+    assert watch.is_blind(100.0 + BLIND_S - 0.1)
+    assert not watch.is_blind(100.0 + BLIND_S)
+    watch.begin(200.0)
+    watch.note("agent_0", 0.0, 201.0)
+    assert not watch.is_blind(201.0)
+
+
+@given(
+    pictures=st.lists(st.floats(0.0, 60.0), max_size=8),
+    speed=st.sampled_from([0.0, 0.2, 1.0, 8.0]),
+)
+def test_a_camera_is_silent_only_after_seconds_of_both_clocks(
+    pictures: list[float], speed: float
+) -> None:
+    watch = PictureWatch()
+    watch.begin(0.0)
+    waited_from, left = 0.0, sorted(pictures)
+    for tick in range(120):
+        wall_s = tick * 0.5
+        while left and left[0] <= wall_s:
+            waited_from = left.pop(0)
+            watch.note("agent_0", speed * waited_from, waited_from)
+        waited_s = wall_s - waited_from
+        found = watch.is_silent("agent_0", speed * wall_s, wall_s)
+        assert found == (min(waited_s, speed * waited_s) >= SILENT_S)
+        if found:
+            waited_from = wall_s

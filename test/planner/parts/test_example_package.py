@@ -27,9 +27,13 @@ words = Words(("cup_0",), ("fridge_0",), ())
 print(turn_grammar(words, {"agent_0": Ability(verbs)}, TurnForm.THOUGHT).text)
 """
 
-# Forks once per command, as most of the time of each would be the same imports.
+# Longer than a command takes on a busy machine, and shorter than a test may.
+COMMAND_LIMIT_S = 240
+
+# Forks once per command, as most of the time of each would be the same imports. A command that
+# hangs ends with the stacks of its threads, so that the next one gets its own answer.
 COMMANDS = """
-import json, os, sys
+import faulthandler, json, os, sys
 import planner.app.embedded_run, planner.bench.runs.cli, planner.commands.check
 import planner.commands.run, planner.doctor, planner.up
 from planner.cli import main
@@ -39,10 +43,11 @@ for line in sys.stdin:
     if child == 0:
         for path, stream in ((out, 1), (err, 2)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        faulthandler.dump_traceback_later(LIMIT_S, exit=True)
         sys.argv = ["planner", *words]
         sys.exit(main())
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
-"""
+""".replace("LIMIT_S", str(COMMAND_LIMIT_S))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +109,9 @@ def test_help_and_doctor_show_its_parts(planner: Planner) -> None:
     assert "slow_hands" in shown
     assert "--max_rooms VALUE rooms to look into (default: 20)" in shown
     assert "lights_out" in planner("bench", "all", "--help").stdout
-    told = planner("doctor").stdout
+    examined = planner("doctor")
+    assert examined.returncode == 0, examined.stdout + examined.stderr
+    told = examined.stdout
     assert "near-sighted" in planner("bench", "memory", "--help").stdout
     assert "near-sighted" in shown
     assert "lights_out (household-parts)" in told
@@ -247,7 +254,9 @@ def test_its_episodes_are_imported_and_generated(planner: Planner, tmp_path: Pat
     assert "an instruction a line" in planner("episodes", "import", "--help").stdout
     done = planner("episodes", "generate", "bedtimes", "-o", str(tmp_path / "made"))
     assert done.stdout == f"wrote 2 episodes to {tmp_path / 'made'}\n", done.stderr
-    told = planner("doctor").stdout
+    examined = planner("doctor")
+    assert examined.returncode == 0, examined.stdout + examined.stderr
+    told = examined.stdout
     assert "lists (household-parts)" in told
     assert "bedtimes (household-parts)" in told
 
