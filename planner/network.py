@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import ipaddress
+import re
 import struct
-from collections.abc import Iterator, Mapping, MutableMapping
+import time
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -105,6 +109,47 @@ def confine(environment: MutableMapping[str, str], *, large_messages: bool = Fal
         # LOCALHOST would add a transport bound to every address; OFF adds none.
         if environment.get(RANGE, "").upper() != "OFF":
             environment[RANGE] = "SYSTEM_DEFAULT"
+
+
+# What Fast DDS makes for each participant: a segment, of 35 MB for one that sends pictures, and
+# a file that its process keeps locked.
+_SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where it makes them
+_SEGMENT_LOCK = re.compile(r"(fastdds_[0-9a-f]{16})_el")
+# Its process locks the file right after making it.
+_YOUNG_S = 10.0
+
+
+def unused_segments() -> list[Path]:
+    """Segments of Fast DDS whose process was killed, and its peers too, which would remove it."""
+    found = []
+    for lock in _SHARED_MEMORY.glob("fastdds_*_el"):
+        named = _SEGMENT_LOCK.fullmatch(lock.name)
+        with contextlib.suppress(OSError):
+            if named and time.time() - lock.stat().st_mtime > _YOUNG_S and not _is_locked(lock):
+                found.append(lock.with_name(named[1]))
+    return found
+
+
+def free_shared_memory(segments: Iterable[Path] | None = None) -> None:
+    """Removes segments of Fast DDS that no living process owns; None = `unused_segments`.
+
+    A container has 64 MB of shared memory by default, which two killed runs would fill.
+    """
+    for segment in unused_segments() if segments is None else segments:
+        lock = segment.with_name(f"{segment.name}_el")
+        with contextlib.suppress(OSError):
+            if not lock.exists() or not _is_locked(lock):
+                segment.unlink(missing_ok=True)
+                lock.unlink(missing_ok=True)
+
+
+def _is_locked(file: Path) -> bool:
+    with file.open("rb") as opened:
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
 
 
 def is_loopback_only(environment: Mapping[str, str]) -> bool:

@@ -24,6 +24,7 @@ from planner.bringup_arguments import (
 )
 from planner.command_line import EXIT_CONFIGURATION, EXIT_OK
 from planner.environment import ros_environment
+from planner.network import free_shared_memory
 from planner.planning.part import PLANNERS
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.security.policy import (
@@ -170,6 +171,7 @@ def run_nodes(
             load_common()
         names = [command.name for command in commands]
         write = open_log() if open_log else log_writer(names, sys.stdout)
+        free_shared_memory()
         return Supervisor(commands, write, stopped_status=stopped_status).run()
 
 

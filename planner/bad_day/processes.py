@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -46,18 +46,6 @@ def segments_of(pid: int) -> set[Path]:
     except OSError:
         return set()
     return {Path(found) for found in _SEGMENT.findall(maps)}
-
-
-def unlink_unused(segments: Iterable[Path]) -> None:
-    """Unlinks segments that no process maps any more, with their lock files."""
-    left = set(segments)
-    for name in os.listdir("/proc"):  # noqa: PTH208 - only names are needed
-        if left and name.isdigit():
-            left -= segments_of(int(name))
-    for segment in left:
-        for path in (segment, segment.with_name(f"{segment.name}_el")):
-            with suppress(OSError):
-                path.unlink()
 
 
 # Reserves ROS domains that no other run on this machine uses.

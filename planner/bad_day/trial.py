@@ -22,9 +22,9 @@ from planner.bad_day.processes import (
     Spawner,
     reserve_domain,
     serve_spawner,
-    unlink_unused,
 )
 from planner.bad_day.schedule import FORMS
+from planner.network import free_shared_memory
 from planner.world.errors import PlannerError
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def _spawn(
     finally:
         left = folder / _SEGMENTS
         if left.exists():
-            unlink_unused(Path(line) for line in left.read_text("utf-8").split())
+            free_shared_memory(Path(line) for line in left.read_text("utf-8").split())
         if keep is None:
             shutil.rmtree(folder, ignore_errors=True)
 

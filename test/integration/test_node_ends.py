@@ -1,15 +1,18 @@
-"""What a node leaves behind that was asked to end: nothing."""
+"""What a node leaves behind: nothing if it was asked to end, and what is freed if it was killed."""
 
 from __future__ import annotations
 
 import os
 import re
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from bridge_harness import Client, write_world
 from node_processes import running
 
+from planner.network import free_shared_memory, unused_segments
 from planner.world.episode import Episode
 from planner.world.house import House
 
@@ -39,3 +42,26 @@ def test_a_node_that_ends_leaves_no_shared_memory(
         assert not [segment for segment in made if segment.exists()]
     finally:
         client.close()
+
+
+def test_the_shared_memory_of_a_run_that_was_killed_can_be_freed(
+    tmp_path: Path, small_house: House, small_episode: Episode
+) -> None:
+    world = write_world(tmp_path, small_house, small_episode)
+    with running("memory", episode=world) as node:
+        until(lambda: segments_of(node.pid))
+        (made,) = segments_of(node.pid)
+        assert made not in unused_segments()
+        node.kill()
+        node.wait()
+    until(lambda: made in unused_segments())
+    free_shared_memory([made])
+    assert not made.exists()
+    assert not made.with_name(f"{made.name}_el").exists()
+
+
+def until(met: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 60.0
+    while not met():
+        assert time.monotonic() < deadline
+        time.sleep(0.1)

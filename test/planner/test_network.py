@@ -1,3 +1,5 @@
+import fcntl
+import os
 import re
 import socket
 import subprocess
@@ -9,7 +11,16 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from planner.network import TOKEN, confine, is_loopback_only, reachable_sockets, token_of
+from planner import network
+from planner.network import (
+    TOKEN,
+    confine,
+    free_shared_memory,
+    is_loopback_only,
+    reachable_sockets,
+    token_of,
+    unused_segments,
+)
 from planner.world.errors import PlannerError
 from planner.world.share import config_dir
 
@@ -238,3 +249,24 @@ def test_other_processes_count_for_themselves(stack: ExitStack) -> None:
 def test_a_process_that_is_not_there_is_an_error() -> None:
     with pytest.raises(FileNotFoundError):
         reachable_sockets(0x7FFFFFFF)
+
+
+def test_only_shared_memory_of_the_dead_is_freed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(network, "_SHARED_MEMORY", tmp_path)
+    owned, left, young = (tmp_path / f"fastdds_{digit * 16}" for digit in "abc")
+    other = tmp_path / "fastdds_port7411"
+    locks = [path.with_name(f"{path.name}_el") for path in (owned, left, young, other)]
+    for path in (owned, left, young, other, *locks):
+        path.write_bytes(b"")
+        os.utime(path, (1e9, 1e9))
+    os.utime(locks[2])
+    with locks[0].open("rb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert unused_segments() == [left]
+        free_shared_memory()
+        free_shared_memory([owned])
+    assert sorted(tmp_path.iterdir()) == sorted({owned, young, other, *locks} - {left, locks[1]})
+    free_shared_memory([owned, young])
+    assert sorted(tmp_path.iterdir()) == [other, locks[3]]

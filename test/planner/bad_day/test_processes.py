@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import mmap
 import os
-import secrets
 import statistics
 import subprocess
 import sys
@@ -13,11 +11,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
-from planner.bad_day.processes import PacketFaults, PacketLink, segments_of, unlink_unused
+from planner.bad_day.processes import PacketFaults, PacketLink, segments_of
 from planner.world.errors import PlannerError
 
 # Each waits on a clock.
@@ -153,26 +150,6 @@ def test_nothing_is_left_behind() -> None:
     time.sleep(0.1)
     listed = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
     assert not names & {*listed.stdout.split()}
-
-
-def test_only_what_nobody_has_mapped_is_unlinked() -> None:
-    used, unused = (Path(f"/dev/shm/fastdds_{secrets.token_hex(8)}") for _ in range(2))
-    lock = unused.with_name(f"{unused.name}_el")
-    for path in (used, unused, lock):
-        path.write_bytes(bytes(4096))
-    try:
-        with used.open("r+b") as file, mmap.mmap(file.fileno(), 4096):
-            assert used in segments_of(os.getpid())
-            assert unused not in segments_of(os.getpid())
-            unlink_unused([used, unused])
-            assert used.exists()
-            assert not unused.exists()
-            assert not lock.exists()
-        unlink_unused([used])
-        assert not used.exists()
-    finally:
-        for path in (used, unused, lock):
-            path.unlink(missing_ok=True)
 
 
 def test_a_process_that_is_gone_has_mapped_nothing() -> None:
