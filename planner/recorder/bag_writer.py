@@ -8,6 +8,7 @@ recover` completes a bag that was not closed. While a bag is being written its n
 from __future__ import annotations
 
 import errno
+import os
 import shutil
 import time
 from collections import Counter
@@ -105,7 +106,7 @@ class BagWriter:
     """
 
     def __init__(self, folder: Path, limits: Limits | None = None) -> None:
-        """Creates the folder.
+        """Creates the folder, with a bag in it from the first moment: a recorder may be killed.
 
         Args:
             folder: of the bag.
@@ -115,7 +116,6 @@ class BagWriter:
             DiskFullError: if there is no space for it; nothing is left behind then.
             PlannerError: if it exists already or cannot be created.
         """
-        self.folder = folder
         self._limits = limits or Limits()
         self._topics: list[Topic] = []
         # In every file, as another one may be deleted.
@@ -128,17 +128,25 @@ class BagWriter:
         self._is_finished = False
         self._is_blocked = False
         self._saved = 0
+        self._name = folder.name
+        draft = self.folder = folder.with_name(f".{folder.name}.{os.getpid()}")
         try:
-            make_folder(folder, exist_ok=False)
+            if folder.exists():
+                raise FileExistsError
+            make_folder(draft, exist_ok=False)
             self._file = BagFile(self._path(0))
             self._save_metadata()
+            draft.rename(folder)
+            sync_folder(folder.parent)
+            self.folder = folder
+            self._file.file.path = self._path(0)
         except FileExistsError:
             raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
         except OSError as error:
             text = f"{folder}: cannot be written: {error}"
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
                 # An empty file is no bag, and no reader could tell why it is there.
-                shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(draft, ignore_errors=True)
                 raise DiskFullError(text) from None
             raise PlannerError(text) from None
 
@@ -286,7 +294,7 @@ class BagWriter:
     # Files
 
     def _path(self, number: int) -> Path:
-        return self.folder / f"{self.folder.name}_{number}.mcap"
+        return self.folder / f"{self._name}_{number}.mcap"
 
     def _spans(self) -> list[FileSpan]:
         return [*self._ended, *(span for _, span in self._ending), self._file.span]

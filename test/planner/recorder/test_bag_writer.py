@@ -13,6 +13,7 @@ import yaml
 from rosbags.rosbag2 import Reader
 
 from planner.recorder import bag_writer
+from planner.recorder.bag_file import BagFile
 from planner.recorder.bag_writer import BagWriter, DiskFullError, Limits, Topic
 from planner.replay.bag import Bag
 from planner.world.errors import PlannerError
@@ -185,3 +186,22 @@ def test_the_oldest_files_but_the_first_go_when_the_bag_is_too_large(tmp_path: P
     info = yaml.safe_load((tmp_path / "bag" / "metadata.yaml").read_text())
     paths = info["rosbag2_bagfile_information"]["relative_file_paths"]
     assert set(paths) == names
+
+
+def test_there_is_a_bag_from_the_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bag"
+    before: list[Path] = []
+
+    def watched(path: Path) -> BagFile:
+        before.extend(tmp_path.glob("bag*"))
+        return BagFile(path)
+
+    monkeypatch.setattr(bag_writer, "BagFile", watched)
+    writer = BagWriter(folder)
+    # Who is killed as it begins leaves nothing by that name.
+    assert not before
+    assert [*tmp_path.iterdir()] == [folder]
+    assert not [*Bag(folder).raw()]
+    writer.close()
