@@ -47,6 +47,8 @@ lint: environment ## format, lint, types, import walls, unused code
 # Failures are reported and repeated, first the test and then its file: on a starved machine waits
 # may time out.
 REPEATED := -rR --rerun-show-tracebacks --reruns
+# What takes the longest is told, as continuous integration as a whole has a limit.
+LONGEST := --durations=20 --durations-min=20
 UNIT := $(BESIDE) $(BIN)/python scripts/second_try.py
 UNIT_OPTIONS := -n 2 --dist worksteal --ignore=test/integration $(REPEATED) 1
 
@@ -54,7 +56,7 @@ test-fast: setup ## tests without ROS
 	@$(TIMED) 'tests without ROS' $(UNIT) unit $(UNIT_OPTIONS) -m 'not slow' $(ARGS)
 
 slow-properties: setup
-	@$(TIMED) 'slow tests without ROS' $(UNIT) slow-unit $(UNIT_OPTIONS) -m '(slow or hypothesis) and not nightly' --hypothesis-profile=whole $(ARGS)
+	@$(TIMED) 'slow tests without ROS' $(UNIT) slow-unit $(UNIT_OPTIONS) -m '(slow or hypothesis) and not nightly' --hypothesis-profile=whole $(LONGEST) $(ARGS)
 
 # Several files at a time, each in a ROS domain of its own, as they mostly wait. The order is that of
 # test/integration/conftest.py.
@@ -69,7 +71,7 @@ test-integration: robot-interfaces ## tests with real ROS nodes
 
 slow-integration: robot-interfaces
 	@$(TIMED) 'slow integration tests' $(INTEGRATION) slow-integration $(INTEGRATION_OPTIONS) -n 3 \
-	  -m 'slow and not nightly' $(ARGS)
+	  -m 'slow and not nightly' $(LONGEST) $(ARGS)
 
 # In a temporary copy of the checkout; without MODULE in all modules of the script.
 mutants: setup ## changes in what decides verdicts and safety that no test notices: make mutants MODULE=guard

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -16,6 +16,14 @@ WHOLE = 100
 def cases(number: int) -> int:
     """Cases of a property that needs `number`: in the profile "patient" a fifth of them."""
     return max(1, min(number, number * settings().max_examples // WHOLE))
+
+
+def by_day_each(step: int, values: Iterable[object]) -> list[object]:
+    """Parameters of a slow test: each so many-th by day, and the others by night."""
+    return [
+        pytest.param(value, marks=pytest.mark.nightly) if index % step else value
+        for index, value in enumerate(values)
+    ]
 
 
 def random_cases(

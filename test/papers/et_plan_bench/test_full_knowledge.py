@@ -83,7 +83,7 @@ def test_check_39_who_knows_everything_follows_the_true_plan(row: Row) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [50, pytest.param(5, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("every", [100, pytest.param(5, marks=pytest.mark.nightly)])
 def test_check_39_holds_for_tasks_of_the_suite(every: int) -> None:
     """Some tasks of the suite, and those in which a map once made another walk the least."""
     pack = read_pack(config_dir() / "suites" / "et_plan.json.gz")

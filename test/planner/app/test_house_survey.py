@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from random_cases import by_day_each
 
 from planner.api import run
 from planner.app.house_tour import compared, survey
@@ -96,7 +97,7 @@ def test_a_map_is_not_built_without_pictures(small_house: House, small_episode: 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", shipped_houses(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", by_day_each(3, shipped_houses()), ids=lambda path: path.stem)
 def test_every_shipped_house_is_explored_to_95_percent(path: Path) -> None:
     found = explored(load_house(path))
     assert found.result.succeeded

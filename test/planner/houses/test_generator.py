@@ -17,8 +17,7 @@ NIGHTLY = (pytest.mark.slow, pytest.mark.nightly)
 BLOCKS = [
     range(10),
     pytest.param(range(10, 50), marks=pytest.mark.slow),
-    pytest.param(range(50, 100), marks=pytest.mark.slow),
-    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(100, 1000, 50)),
+    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(50, 1000, 50)),
 ]
 
 

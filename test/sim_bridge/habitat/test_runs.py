@@ -171,6 +171,7 @@ def test_without_rays_pictures_are_drawn_for_the_memory(
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_the_meshes_of_the_dataset_agree_with_the_embedded_world(
     small_house: House,
     embedded: EmbeddedBackend,

@@ -159,6 +159,7 @@ class _Fits:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.timeout(1200)
 def test_real_episodes_are_the_same_in_one_process_and_in_a_pool(tmp_path: Path) -> None:
     suite = tuple(find_suite(name)[0] for name in ("desk_tidy_0", "night_light_0"))
