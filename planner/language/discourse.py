@@ -352,10 +352,11 @@ class Discourse(RoomContexts):
             )
         ):
             return None
-        kind = _head_last(noun.kind)
         matching = [
             n for n in self._nouns[: self._before]
-            if n.plural == noun.plural and f" {_head_last(n.kind)}".endswith(f" {kind}")
+            if n.plural == noun.plural
+            and (f" {n.kind}".endswith(f" {noun.kind}")
+                 or _head_last(n.kind) == _head_last(noun.kind))
         ]  # fmt: skip
         if noun.plural and isinstance(noun.count, int):
             matching = [n for n in matching if n.count == noun.count]

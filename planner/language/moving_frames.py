@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE, words
-from planner.language.lexicon import Amount, Arrangement, Relation, Spot, is_hollow
+from planner.language.lexicon import COOKTOPS, Amount, Arrangement, Relation, Spot, is_hollow
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
@@ -107,10 +107,13 @@ class MovingFrames(OccasionFrames):
             )
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
             lies = shifted and not static and any(map(_lies_on, last.wheres))
+            lies = lies or (
+                verb.base == "bring" and any(isinstance(w.anchor, Noun) for w in last.wheres)
+            )
             lies = lies and all(where.way is Way.STATIC for where in last.wheres)
-            lies = lies or (verb.base in ("bring", "get") and self._any_there(last))
+            lies = lies or (verb.base == "get" and self._any_there(last))
             if given is None and lies:
-                # "Bring a fork on the table": one that lies there, or one that shall.
+                # "Bring the fork on the table": one that lies there, or one that shall.
                 raise source.ask(AskReason.WHERE, start, segments[1])
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
             return got
@@ -339,13 +342,16 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
-        inside: list[Noun] = []
+        there: list[Where] = []
         for where in (last := parts[-1].wheres)[-1:]:
             if isinstance(where.anchor, Noun) and where.anchor.kind in _TEMPERING[verb.frame]:
-                inside, parts[-1].wheres = [where.anchor], last[:-1]
+                there, parts[-1].wheres = [where], last[:-1]
+        if there and any(where.way is Way.STATIC for where in parts[-1].wheres):
+            # "Heat the pie in the microwave over the stove".
+            raise self._source.ask(AskReason.WHICH, parts[-1].wheres[0].start, there[0].end)
         if not self._no_targets(parts):
             return None
-        do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, inside=inside)
+        do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, there=there)
         return [do], end
 
     def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
@@ -444,12 +450,25 @@ class MovingFrames(OccasionFrames):
             return None
         end = segments[1] + (source.word(segments[1]) == "up")
         if source.word(end) != "with":
-            return self._make(self.attach(segments[0]), ["filled"], start, end)
-        if liquid := self._liquid(end + 1):
+            things = self.attach(segments[0])
+            vessel = things[-1]
+            if not isinstance(vessel, Noun) or not vessel.holding:
+                return self._make(things, ["filled"], start, end)
+            # "Fill the box with books": those, and no box that has books.
+            contents, vessel.holding = vessel.holding, []
+            into = [Where(Relation.IN, vessel, Way.TO, start, end)]
+            found: Dos | None = [self.move(Placed(contents, into, None, []), start, end)], end
+        elif liquid := self._liquid(end + 1):
             return self._make(
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
-        return self.load(_verb, start, i, given)
+        else:
+            found = self.load(_verb, start, i, given)
+        for thing in (t for do in (found[0] if found else ()) for t in do.things):
+            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+                # "Fill the mug with wine": no bottle into the mug.
+                raise source.ask(AskReason.WHAT, thing.start, thing.end)
+        return found
 
 
 def _lies_on(where: Where) -> bool:
@@ -462,18 +481,20 @@ def _is_one(thing: Phrase) -> bool:
 
 
 _TEMPERING = {
-    Frame.HEAT: words("microwave oven stove"),
+    Frame.HEAT: words("microwave oven") | COOKTOPS,
     Frame.COOL: words("fridge refrigerator freezer"),
 }
 
 
 def tempered(
-    things: list[Phrase], start: int, end: int, *, hot: bool, inside: Sequence[Noun] = ()
+    things: list[Phrase], start: int, end: int, *, hot: bool, there: Sequence[Where] = ()
 ) -> Do:
     """The request that makes things hot or cold: in the microwave or fridge if not said where."""
     usual = Noun("microwave" if hot else "fridge", start, end, definite=True)
-    anchor = next(iter(inside), usual)
-    to = [Where(Relation.IN, anchor, Way.TO, start, end)]
+    anchor = next((w.anchor for w in there if isinstance(w.anchor, Noun)), usual)
+    # "On the stove" is not in its oven.
+    relation = there[0].relation if there and anchor.kind in COOKTOPS else Relation.IN
+    to = [Where(relation, anchor, Way.TO, start, end)]
     return Do(Act.MOVE, things, start, end, to, tempers=True, heats=anchor if hot else None)
 
 
