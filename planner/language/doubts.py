@@ -42,6 +42,7 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         _listed(source, do)
         _there_or_from_there(source, do)
         _of_a_remark(source, order, do)
+        _gone_with(source, do)
     for going, do in itertools.pairwise(order.requests):
         _from_there(source, going, do)
     if not sure:
@@ -106,10 +107,23 @@ def _from_there(source: Source, going: Do, do: Do) -> None:
     """Asks whether a glass of the kitchen is meant: "go to the kitchen. Bring me a glass"."""
     rooms = [w.anchor for w in going.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
     fetched = do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to)
-    anywhere = any(isinstance(thing, Noun) and not thing.where for thing in do.things)
+    anywhere = any(not thing.where for thing in _nouns(do))
     went = going.act is Act.GO and source.word(going.start) != "come"
     if went and rooms and fetched and anywhere:
         raise source.ask(AskReason.WHICH, going.start, do.end)
+    got = going.taken and any(w.anchor is Spot.ME for w in going.to)
+    if got and do.act is Act.GO:
+        # "Get the cup and go to the hall": with the cup?
+        raise source.ask(AskReason.WHERE, going.start, do.end)
+
+
+def _gone_with(source: Source, do: Do) -> None:
+    """Asks whether "go to the kitchen with the cup" is the kitchen that has it."""
+    for where in do.to if do.act is Act.GO else ():
+        room = where.anchor if isinstance(where.anchor, Noun) and is_room(where.anchor) else None
+        held = room.holding if room else []
+        if any(isinstance(thing, Noun) and not is_furniture(thing) for thing in held):
+            raise source.ask(AskReason.WHAT, do.start, do.end)
 
 
 def _held_oddly(source: Source, do: Do, noun: Noun) -> None:

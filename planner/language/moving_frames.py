@@ -11,6 +11,7 @@ from planner.language.lexicon import COOKTOPS, Amount, Arrangement, Relation, Sp
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
+from planner.language.ordering import taken_from
 from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
@@ -158,8 +159,8 @@ class MovingFrames(OccasionFrames):
     ) -> Dos | None:
         source = self._source
         if verb.base in ("throw", "toss", "chuck") and self._thrown_away(segments):
-            things = [thing for segment in segments for thing in segment.things]
-            return [self._trash(things, start, end)], end
+            segments[-1].wheres.pop()
+            return [self._trash(self.attach(segments), start, end)], end
         if verb.base in ("throw", "toss", "chuck") and source.word(end) in ("away", "out"):
             return [self._trash(self.attach(segments), start, end + 1)], end + 1
         if verb.base == "take" and source.word(end) == "out":
@@ -216,8 +217,11 @@ class MovingFrames(OccasionFrames):
 
     @staticmethod
     def _thrown_away(segments: list[Segment]) -> bool:
+        """Reads "throw the can (on the desk) away"."""
         wheres = segments[-1].wheres
-        return len(wheres) == 1 and wheres[0].anchor is Spot.USUAL
+        return wheres[-1:] != [] and wheres[-1].anchor is Spot.USUAL and all(
+            where.way is not Way.TO for where in wheres[:-1]
+        )  # fmt: skip
 
     def _without_place(self, verb: Verb, do: Do, *, taken_off: bool) -> None:
         """A verb of motion without a place: to the speaker, away, or still to be said."""
@@ -292,7 +296,7 @@ class MovingFrames(OccasionFrames):
         if any(
             where.way is Way.TO and where.anchor is not Spot.USUAL for where in parts[-1].wheres
         ):
-            return self._emptied_into(parts, start, end)
+            return self._emptied_into(verb, parts, start, end)
         away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
         if any(where.way is Way.FROM for part in parts for where in part.wheres):
             return [Do(Act.MOVE, self.attach(parts), start, end, away, cleared=True)], end
@@ -354,17 +358,20 @@ class MovingFrames(OccasionFrames):
         do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, there=there)
         return [do], end
 
-    def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
+    def _emptied_into(self, verb: Verb, parts: list[Segment], start: int, end: int) -> Dos | None:
         """Reads "empty the basket into the washing machine": what is in it goes there."""
         placed = self.placed(parts, static=False)
         if len(placed) != 1 or len(placed[0].things) != 1:
             return None
         vessel = placed[0].things[0]
-        if isinstance(vessel, Noun) and vessel.kind in ("grocery", "shopping"):
-            # "Unpack the groceries into the fridge".
+        moved = verb.frame is Frame.CLEAR and taken_from(vessel)
+        if moved or (isinstance(vessel, Noun) and vessel.kind in ("grocery", "shopping")):
+            # "Clear the cups from the desk into the box", "unpack the groceries into the fridge".
             return [self.move(placed[0], start, end)], end
         thing = Noun("thing", start, end, plural=True, count=Amount.ALL)
-        thing.where.append(Where(Relation.IN, placed[0].things[0], Way.STATIC, start, end))
+        top = isinstance(vessel, Noun) and is_furniture(vessel) and not is_hollow(vessel.kind)
+        inner = Relation.ON_TOP if top else Relation.IN
+        thing.where.append(Where(inner, vessel, Way.STATIC, start, end))
         return [Do(Act.MOVE, [thing], start, end, placed[0].to)], end
 
     def load(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:

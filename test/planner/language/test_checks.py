@@ -282,6 +282,9 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
          "where"),
         ("Bring the pen next to the lamp.", "Bring the pen next to the lamp", "where"),
         ("Go to the hall. Bring me a pen.", "Go to the hall. Bring me a pen", "which"),
+        ("Get the pen and go to the hall.", "Get the pen and go to the hall", "where"),
+        ("Go to the hall with the pen.", "Go to the hall with the pen", "what"),
+        ("Wipe the desk with the sponge from the sink.", "the sponge from the sink", "which"),
         ("I cleaned it with the brush. Throw it away.", "it", "what"),
         ("Put the pear next to the cup and plum on cup.", "next to the cup", "which"),
         ("Heat the pie in the oven over the stove.", "in the oven over the stove", "which"),
@@ -318,6 +321,8 @@ def test_what_only_tells_or_announces_is_no_request(text: str) -> None:
     "Put that mail on the desk.",
     "Bring the pen that is on the desk.",
     "Come to the hall and bring me a pen.",
+    "Bring me the pen, then go to the hall.",
+    "Go to the hall with the blue table.",
     "Move the pen to the hall and put it on the desk. Then move the pen to the office.",
     "I'd be grateful if you brought the watch to the bedroom.",
 ])  # fmt: skip

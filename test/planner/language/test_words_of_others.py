@@ -113,6 +113,9 @@ SAME = [
     ("Examine the pen under light from the lamp.", "Examine the pen under the lamp."),
     ("Heat the pie on the stove.", "Put the pie on top of the stove, then turn on the stove."),
     ("Fill the box with pens.", "Put the pens in the box."),
+    ("Throw the can on the desk away.", "Throw away the can on the desk."),
+    ("Clear the cups from the desk into the box.", "Put the cups from the desk into the box."),
+    ("Clear the desk into the box.", "Put everything on the desk into the box."),
     # Where to look
     ("Search the hall for my keys.", "Find my keys in the hall."),
     ("Check the drawers for a knife.", "Find a knife at the drawers."),
