@@ -247,13 +247,13 @@ class Modified(Persons):
         return after + (source.word(after) == ",")
 
     def _of_room(self, at: int, noun: Noun) -> int:
-        """Reads "The floor of the living room", "one of mine"."""
+        """Reads "The floor of the living room", "the lamp of the hall", "one of mine"."""
         if end := self._source.starts(at, "of mine", "of ours", "of yours"):
             return end
-        if noun.kind != "floor" or self._source.word(at) != "of":
+        if not noun.kind or self._source.word(at) != "of":
             return 0
         found = self.noun(at + 1)
-        if found is None:
+        if found is None or not (noun.kind == "floor" or (found[0].definite and is_room(found[0]))):
             return 0
         room, end = found
         noun.where.append(self._in_room(room.kind, at, end))

@@ -452,6 +452,9 @@ class MovingFrames(OccasionFrames):
     def fill(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FILL: with a drink, or with things."""
         source = self._source
+        if given is None and self._liquid(i):
+            # "Fill water into the bathtub".
+            return self.pour(_verb, start, i, given)
         segments = self._segments(i, given)
         if segments is None:
             return None

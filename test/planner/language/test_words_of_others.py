@@ -116,6 +116,10 @@ SAME = [
     ("Throw the can on the desk away.", "Throw away the can on the desk."),
     ("Clear the cups from the desk into the box.", "Put the cups from the desk into the box."),
     ("Clear the desk into the box.", "Put everything on the desk into the box."),
+    ("Fill water into the mug.", "Fill the mug with water."),
+    ("Bring me the vase of the hall.", "Bring me the vase in the hall."),
+    ("Put the cup to the front of the box.", "Put the cup in front of the box."),
+    ("Kitchen robot, throw the coke can away.", "Throw away the can of coke."),
     # Where to look
     ("Search the hall for my keys.", "Find my keys in the hall."),
     ("Check the drawers for a knife.", "Find a knife at the drawers."),
