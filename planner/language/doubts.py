@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
 from planner.language.english import THE, table, words
-from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot
+from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot, is_hollow
+from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
@@ -66,6 +67,13 @@ def _the_same(source: Source, do: Do, *, laid: bool) -> None:
     for where, noun in ((w, w.anchor) for w in do.to if isinstance(w.anchor, Noun)):
         if any(place.kind == noun.kind for _, place in _places(noun)):
             # "Put the pear next to the plate and plum on plate".
+            raise source.ask(AskReason.WHICH, where.start, noun.end)
+        vessel = do.act is Act.MOVE and any(
+            VESSELS.intersection(thing.kind.split()[-1:]) or is_hollow(thing.kind)
+            for thing in _nouns(do)
+        )
+        if vessel and noun.holding and source.words[noun.end - 2 : noun.end] == ("in", "it"):
+            # "Put the pan on the stove with the egg in it".
             raise source.ask(AskReason.WHICH, where.start, noun.end)
     for noun in (thing for thing in (*do.only_if, *do.unless) if isinstance(thing, Noun)):
         for other in (thing for thing in named if isinstance(thing, Noun) and thing is not noun):

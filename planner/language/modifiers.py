@@ -162,7 +162,7 @@ _LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
-_VESSELS = words(
+VESSELS = words(
     "pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate container glass jar"
 )
 _INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top of it")
@@ -297,7 +297,7 @@ class Modified(Persons):
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
             # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
-            vessel = noun.kind in _VESSELS and not held and inner.kind not in LIQUIDS and (
+            vessel = noun.kind in VESSELS and not held and inner.kind not in LIQUIDS and (
                 self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None
             )  # fmt: skip
             joined = self._source.word(end) in ("and", ",")

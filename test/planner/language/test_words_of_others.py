@@ -119,7 +119,7 @@ SAME = [
     ("Fill water into the mug.", "Fill the mug with water."),
     ("Bring me the vase of the hall.", "Bring me the vase in the hall."),
     ("Put the cup to the front of the box.", "Put the cup in front of the box."),
-    ("Kitchen robot, throw the coke can away.", "Throw away the can of coke."),
+    ("Kitchen robot, throw the coke can away.", "Throw away the coke can."),
     # Where to look
     ("Search the hall for my keys.", "Find my keys in the hall."),
     ("Check the drawers for a knife.", "Find a knife at the drawers."),
