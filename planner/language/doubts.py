@@ -165,6 +165,10 @@ def _one_of_some(source: Source, noun: Noun) -> None:
 
 def _listed(source: Source, do: Do) -> None:
     """Asks how far a word goes: "all toys and candle holder", "a pear and a plum on the desk"."""
+    for noun in _nouns(do):
+        if source.word(noun.start) == "both" and noun.count == 1 and source.word(noun.end) != "and":
+            # "Slice both lettuce".
+            raise source.ask(AskReason.WHICH, noun.start, noun.end)
     for one, other in itertools.pairwise(_nouns(do)):
         if do.act is Act.FIND and one.start == other.start and one.count == 1:
             # "Look for my phone in the hall and the office".

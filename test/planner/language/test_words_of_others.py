@@ -120,12 +120,14 @@ SAME = [
     ("Bring me the vase of the hall.", "Bring me the vase in the hall."),
     ("Put the cup to the front of the box.", "Put the cup in front of the box."),
     ("Kitchen robot, throw the coke can away.", "Throw away the coke can."),
+    ("Put the pot on the cooktop.", "Put the pot on top of the cooktop."),
     # Where to look
     ("Search the hall for my keys.", "Find my keys in the hall."),
     ("Check the drawers for a knife.", "Find a knife at the drawers."),
     ("Go to the hall and take the pen please", "Go to the hall and take the pen."),
     # Ways to go
     ("Walk to face the desk.", "Go to the desk."),
+    ("Turn right and walk over to face the desk.", "Go to the desk."),
     ("Turn left and cross the room to the bin.", "Go to the bin."),
     ("Walk straight until you reach the desk.", "Go to the desk."),
     ("Move to the front of the desk.", "Go in front of the desk."),
