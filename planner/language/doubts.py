@@ -113,11 +113,11 @@ def _of_a_remark(source: Source, order: Order, do: Do) -> None:
 
 def _from_there(source: Source, going: Do, do: Do) -> None:
     """Asks whether a glass of the kitchen is meant: "go to the kitchen. Bring me a glass"."""
-    rooms = [w.anchor for w in going.to if isinstance(w.anchor, Noun) and is_room(w.anchor)]
+    places = [w.anchor for w in going.to if isinstance(w.anchor, Noun)]
     fetched = do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to)
     anywhere = any(not thing.where for thing in _nouns(do))
     went = going.act is Act.GO and source.word(going.start) != "come"
-    if went and rooms and fetched and anywhere:
+    if went and places and fetched and anywhere:
         raise source.ask(AskReason.WHICH, going.start, do.end)
     got = going.taken and any(w.anchor is Spot.ME for w in going.to)
     if got and do.act is Act.GO:
@@ -140,6 +140,10 @@ def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
         # "Serve coffee to the guests".
         raise source.unknown(do.start, do.end)
     for where, anchor in _places(noun):
+        loose = not (anchor.definite or is_furniture(anchor) or is_room(anchor))
+        if do.tempers and loose and where.relation in _HELD and where.way is Way.STATIC:
+            # "Microwave a pie in a bowl": in it, or without it?
+            raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
         said = {*source.words[where.start : where.end]}
         spread = anchor.count is Amount.ALL and {"each", "every"} & said
         one = noun.count == 1 and not noun.definite and not noun.each

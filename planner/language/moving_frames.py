@@ -7,7 +7,15 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE, words
-from planner.language.lexicon import COOKTOPS, Amount, Arrangement, Relation, Spot, is_hollow
+from planner.language.lexicon import (
+    COOKTOPS,
+    Amount,
+    Arrangement,
+    Relation,
+    Spot,
+    includes,
+    is_hollow,
+)
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
@@ -260,6 +268,11 @@ class MovingFrames(OccasionFrames):
         segments = self._segments(i, given)
         if segments is None:
             return None
+        for where in segments[0][-1].wheres[-1:]:
+            can = isinstance(where.anchor, Noun) and includes("trash can", where.anchor.kind)
+            if can and where.way is Way.STATIC and where.relation is Relation.IN:
+                # "Throw out a pear in the bin".
+                where.way = Way.TO
         if any(where.way is Way.TO for part in segments[0] for where in part.wheres):
             # "Throw away the newspapers into the recycling bin".
             return self._moves(

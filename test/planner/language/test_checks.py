@@ -287,6 +287,8 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("Wipe the desk with the sponge from the sink.", "the sponge from the sink", "which"),
         ("Put the pan in the sink with the egg in it.", "in the sink with the egg in it", "which"),
         ("Put both soap in the sink.", "both soap", "which"),
+        ("Go to the desk and bring me my pen.", "Go to the desk and bring me my pen", "which"),
+        ("Heat a pie in a box.", "a pie in a box", "which"),
         ("I cleaned it with the brush. Throw it away.", "it", "what"),
         ("Put the pear next to the cup and plum on cup.", "next to the cup", "which"),
         ("Heat the pie in the oven over the stove.", "in the oven over the stove", "which"),

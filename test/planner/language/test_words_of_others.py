@@ -121,6 +121,7 @@ SAME = [
     ("Put the cup to the front of the box.", "Put the cup in front of the box."),
     ("Kitchen robot, throw the coke can away.", "Throw away the coke can."),
     ("Put the pot on the cooktop.", "Put the pot on top of the cooktop."),
+    ("Throw out a clean cup in the bin.", "Put a clean cup in the bin."),
     # Where to look
     ("Search the hall for my keys.", "Find my keys in the hall."),
     ("Check the drawers for a knife.", "Find a knife at the drawers."),
