@@ -354,13 +354,15 @@ class Discourse(RoomContexts):
             return None
         matching = [
             n for n in self._nouns[: self._before]
-            if n.plural == noun.plural and (n.kind == noun.kind or n.kind.endswith(f" {noun.kind}"))
+            if n.plural == noun.plural
+            and (f" {n.kind}".endswith(f" {noun.kind}")
+                 or _head_last(n.kind) == _head_last(noun.kind))
         ]  # fmt: skip
         if noun.plural and isinstance(noun.count, int):
             matching = [n for n in matching if n.count == noun.count]
         if telegraphic:
-            # "Get egg from sink, wash egg".
-            matching = [n for n in matching if n.bare and not n.plural]
+            # "Get (the) egg from sink, wash egg".
+            matching = [n for n in matching if n.count == 1 and not n.plural]
         return matching[0] if len(matching) == 1 else None
 
     def _where(self, where: Where, own: list[Noun]) -> None:
@@ -403,6 +405,12 @@ class Discourse(RoomContexts):
                 and where.way is not Way.FROM
             ):
                 where.relation = Relation.IN
+
+
+def _head_last(kind: str) -> str:
+    """One wording of a kind that has two: "apple slice" for "slice of apple"."""
+    head, _, whole = kind.partition(" of ")
+    return f"{whole} {head}" if whole else kind
 
 
 def _is_person(where: Where) -> bool:

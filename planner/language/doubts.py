@@ -8,16 +8,19 @@ from collections.abc import Iterator
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
 from planner.language.english import THE, table, words
-from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot
+from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot, is_hollow
+from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
-from planner.language.verbs import Form, verbs_at
+from planner.language.verbs import Form, Frame, verbs_at
 from planner.world.catalogue import default_word_meanings
 
 _ASKING = words(table("asking"))
+_THAT = ("that", "this")
 _MODALS = words("can may might should will could would")
 _HELD = (Relation.ON_TOP, Relation.IN)
+_WASHERS = frozenset({"washing machine", "washer", "dishwasher"})
 
 
 def doubt(source: Source, order: Order, *, sure: bool) -> None:
@@ -39,6 +42,10 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
                 _one_of_some(source, noun)
         _listed(source, do)
         _there_or_from_there(source, do)
+        _of_a_remark(source, order, do)
+        _gone_with(source, do)
+    for going, do in itertools.pairwise(order.requests):
+        _from_there(source, going, do)
     if not sure:
         _only_stated(source, order)
 
@@ -57,6 +64,17 @@ def _told(source: Source, do: Do) -> None:
 def _the_same(source: Source, do: Do, *, laid: bool) -> None:
     """Asks whether things are those said before: "if a plate is clean, put it on a plate"."""
     named = [where.anchor for where in do.to] + do.things
+    for where, noun in ((w, w.anchor) for w in do.to if isinstance(w.anchor, Noun)):
+        if any(place.kind == noun.kind for _, place in _places(noun)):
+            # "Put the pear next to the plate and plum on plate".
+            raise source.ask(AskReason.WHICH, where.start, noun.end)
+        vessel = do.act is Act.MOVE and any(
+            VESSELS.intersection(thing.kind.split()[-1:]) or is_hollow(thing.kind)
+            for thing in _nouns(do)
+        )
+        if vessel and noun.holding and source.words[noun.end - 2 : noun.end] == ("in", "it"):
+            # "Put the pan on the stove with the egg in it".
+            raise source.ask(AskReason.WHICH, where.start, noun.end)
     for noun in (thing for thing in (*do.only_if, *do.unless) if isinstance(thing, Noun)):
         for other in (thing for thing in named if isinstance(thing, Noun) and thing is not noun):
             one = noun.count == other.count == 1 and not noun.definite and not other.definite
@@ -84,18 +102,60 @@ def _held_twice(source: Source, noun: Noun) -> None:
             raise source.ask(AskReason.WHICH, where.start, where.end)
 
 
+def _of_a_remark(source: Source, order: Order, do: Do) -> None:
+    """Asks what "it" is in "I used it with the spoon. Wash it"."""
+    first = min(other.start for other in order.requests)
+    for at in (k for k in range(first) if source.word(k) in ("it", "them")):
+        done = any(True for _ in verbs_at(source.words, at - 1))
+        if done and any(at < noun.start < noun.end <= do.start for noun in _nouns(do)):
+            raise source.ask(AskReason.WHAT, at, at + 1)
+
+
+def _from_there(source: Source, going: Do, do: Do) -> None:
+    """Asks whether a glass of the kitchen is meant: "go to the kitchen. Bring me a glass"."""
+    places = [w.anchor for w in going.to if isinstance(w.anchor, Noun)]
+    fetched = do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to)
+    anywhere = any(not thing.where for thing in _nouns(do))
+    went = going.act is Act.GO and source.word(going.start) != "come"
+    if went and places and fetched and anywhere:
+        raise source.ask(AskReason.WHICH, going.start, do.end)
+    got = going.taken and any(w.anchor is Spot.ME for w in going.to)
+    if got and do.act is Act.GO:
+        # "Get the cup and go to the hall": with the cup?
+        raise source.ask(AskReason.WHERE, going.start, do.end)
+
+
+def _gone_with(source: Source, do: Do) -> None:
+    """Asks whether "go to the kitchen with the cup" is the kitchen that has it."""
+    for where in do.to if do.act is Act.GO else ():
+        room = where.anchor if isinstance(where.anchor, Noun) and is_room(where.anchor) else None
+        held = room.holding if room else []
+        if any(isinstance(thing, Noun) and not is_furniture(thing) for thing in held):
+            raise source.ask(AskReason.WHAT, do.start, do.end)
+
+
 def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
     """Asks about "a lamp in each room", and whether a knife is there or used to open a box."""
     if do.act is Act.MAKE and noun.kind == PERSON:
         # "Serve coffee to the guests".
         raise source.unknown(do.start, do.end)
     for where, anchor in _places(noun):
+        loose = not (anchor.definite or is_furniture(anchor) or is_room(anchor))
+        if do.tempers and loose and where.relation in _HELD and where.way is Way.STATIC:
+            # "Microwave a pie in a bowl": in it, or without it?
+            raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
         said = {*source.words[where.start : where.end]}
         spread = anchor.count is Amount.ALL and {"each", "every"} & said
         one = noun.count == 1 and not noun.definite and not noun.each
         used = do.act is Act.MAKE and any(thing.end == do.end for thing in anchor.holding)
         poured = where.way is Way.FROM and "filled" in " ".join(do.states)
-        if (spread and one) or used or (poured and where.start > do.start):
+        # "Pour the water from the mug on the plant", "wash the rug in the washing machine".
+        held = where.way is Way.STATIC and where.relation in _HELD and where.start >= noun.end
+        pours = any(found.verb.frame is Frame.POUR for found in verbs_at(source.words, do.start))
+        fixed = is_room(anchor) or (is_furniture(anchor) and not pours)
+        onto = held and "empty" in do.states and not fixed
+        washed = held and "clean" in do.states and anchor.kind in _WASHERS
+        if (spread and one) or used or (poured and where.start > do.start) or onto or washed:
             raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
 
 
@@ -109,7 +169,14 @@ def _one_of_some(source: Source, noun: Noun) -> None:
 
 def _listed(source: Source, do: Do) -> None:
     """Asks how far a word goes: "all toys and candle holder", "a pear and a plum on the desk"."""
-    for one, other in itertools.pairwise(t for t in do.things if isinstance(t, Noun)):
+    for noun in _nouns(do):
+        if source.word(noun.start) == "both" and noun.count == 1 and source.word(noun.end) != "and":
+            # "Slice both lettuce".
+            raise source.ask(AskReason.WHICH, noun.start, noun.end)
+    for one, other in itertools.pairwise(_nouns(do)):
+        if do.act is Act.FIND and one.start == other.start and one.count == 1:
+            # "Look for my phone in the hall and the office".
+            raise source.ask(AskReason.WHICH, do.start, do.end)
         near = source.words[max(0, other.start - 3) : other.end]
         undetermined = other.count is Amount.ALL and not other.definite
         some = one.count in (Amount.SOME, Amount.FEW) and source.word(other.start) not in THE
@@ -139,10 +206,17 @@ def _there_or_from_there(source: Source, do: Do) -> None:
     if {Spot.BACK, Spot.HERE} <= {w.anchor for w in do.to if isinstance(w.anchor, Spot)}:
         # "Bring the keys back here": where they were, or to the speaker?
         raise source.ask(AskReason.WHERE, do.start, do.end)
-    for noun in (thing for thing in do.things if isinstance(thing, Noun)):
+    if source.starts(do.start, "clean off") and any(map(is_furniture, _nouns(do))):
+        # "Clean off the table": of its dirt, or of what is on it?
+        raise source.ask(AskReason.DONE, do.start, do.end)
+    for noun in _nouns(do):
         said = {*source.words[noun.start : noun.end]}
-        if {"different", "separate"} & said or (fetched and "anything" in said):
-            # "Bring different cups": than which? "Bring me anything from the fridge": all of it?
+        that = noun.count is Amount.ALL and not noun.plural and source.word(noun.start) in _THAT
+        if {"different", "separate"} & said or (fetched and "anything" in said) or (
+            that and noun.kind in ("fruit", "food")
+        ):  # fmt: skip
+            # "Bring different cups": than which? "Bring me anything from the fridge", "that fruit":
+            # all of it?
             raise source.ask(AskReason.WHICH, noun.start, noun.end)
         if do.act is Act.MAKE and source.word(do.start) in ("clean", "empty") and (
             noun.bare and not noun.plural and noun.where
@@ -178,6 +252,10 @@ def _only_stated(source: Source, order: Order) -> None:
     rest = (k for k in range(source.size) if k not in said)
     if put and do.to and not any(True for k in rest for _ in verbs_at(source.words, k)):
         raise source.ask(AskReason.MEANT, do.start, do.end)
+
+
+def _nouns(do: Do) -> list[Noun]:
+    return [thing for thing in do.things if isinstance(thing, Noun)]
 
 
 def _places(noun: Noun) -> Iterator[tuple[Where, Noun]]:

@@ -255,7 +255,8 @@ class Shares(FollowUps):
 
     def _nowhere_said(self, do: Do) -> bool:
         """Reads "bring the pot as well": to the speaker, or to where the others were brought."""
-        before = [w.anchor for earlier in self._previous for w in earlier.to]
+        moved = (earlier for earlier in self._previous if earlier.act is not Act.GO)
+        before = [w.anchor for earlier in moved for w in earlier.to]
         return do.taken and bool(before) and before[-1] is not Spot.ME
 
     def _spell_out(self, do: Do, vague: Do) -> None:

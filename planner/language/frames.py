@@ -153,6 +153,8 @@ class Frames(MovingFrames):
             raise source.ask(AskReason.WHERE, i, j + 1)
         if source.word(i) == "where":
             return self._whereabouts(start, i + 1)
+        if given is None and verb.base in ("search", "check"):
+            return self._searched(start, i)
         segments = self._segments(i, given)
         if verb.base in _WHERE_ONLY or segments is None or not self._no_targets(segments[0]):
             return None
@@ -160,6 +162,19 @@ class Frames(MovingFrames):
         told = source.starts(i - 3, "you can find") > 0
         act = Act.MENTION if told else Act.FIND
         return [Do(act, self.attach(segments[0]), start, segments[1], taken=not told)], segments[1]
+
+    def _searched(self, start: int, at: int) -> Dos | None:
+        """Reads "search the hall for my keys": those that are there."""
+        place = self.item(at)
+        if place is None or not isinstance(place[0], Noun) or self._source.word(place[1]) != "for":
+            return None
+        found = self.objects(place[1] + 1)
+        if found is None or any(part.wheres for part in found[0]):
+            return None
+        things = self.attach(found[0])
+        relation = Relation.IN if is_room(place[0]) else Relation.AT
+        self._describe(things, [Where(relation, place[0], Way.STATIC, at, place[1])])
+        return [Do(Act.FIND, things, start, found[1], taken=True)], found[1]
 
     def _whereabouts(self, start: int, at: int) -> Dos | None:
         """Reads "(find out) where my glasses have got to", "where I left the keys"."""

@@ -365,7 +365,7 @@ _APPLIANCES = frozenset({"dishwasher", "washer_dryer", "oven", "microwave"})
 # So does what is brought to these, unlike what is brought to a sideboard.
 _CUPBOARDS = frozenset({"cupboard", "cabinet", "kitchen cabinet", "filing cabinet"})
 # Of these the top is meant, though the piece has an oven.
-_COOKTOPS = frozenset({"stove", "range", "stove top", "stovetop", "burner", "hob"})
+COOKTOPS = frozenset({"stove", "range", "stove top", "stovetop", "cooktop", "burner", "hob"})
 _BASINS = frozenset({"sink", "bathtub"})
 _ANY = frozenset({"", "thing", "furniture", "room", "floor"})
 
@@ -434,7 +434,7 @@ def goes_inside(kind: str) -> bool:
         and not found.objects
         and bool(found.furniture)
         and (found.furniture <= _APPLIANCES)
-        and kind not in _COOKTOPS
+        and kind not in COOKTOPS
     )
 
 

@@ -162,7 +162,7 @@ _LEFT = words(table("left"))
 _OWNED = frozenset({"bought", "borrowed", "wore", "like", "love", "ordered", "wear", "use", "got"})
 _BE = frozenset({"is", "are", "was", "were", "should", "must", "needs", "goes"})
 _HOLDING = phrases(table("holding"))
-_VESSELS = words(
+VESSELS = words(
     "pot pan bowl plate cup mug box basket tray saucepan skillet bucket crate container glass jar"
 )
 _INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top of it")
@@ -247,13 +247,13 @@ class Modified(Persons):
         return after + (source.word(after) == ",")
 
     def _of_room(self, at: int, noun: Noun) -> int:
-        """Reads "The floor of the living room", "one of mine"."""
+        """Reads "The floor of the living room", "the lamp of the hall", "one of mine"."""
         if end := self._source.starts(at, "of mine", "of ours", "of yours"):
             return end
-        if noun.kind != "floor" or self._source.word(at) != "of":
+        if not noun.kind or self._source.word(at) != "of":
             return 0
         found = self.noun(at + 1)
-        if found is None:
+        if found is None or not (noun.kind == "floor" or (found[0].definite and is_room(found[0]))):
             return 0
         room, end = found
         noun.where.append(self._in_room(room.kind, at, end))
@@ -297,7 +297,7 @@ class Modified(Persons):
         if not after and source.word(at) == "with":
             # "On the table with the vase"; not "set the table with the plates".
             # "A pot with a potato slice to the sink"; not "... with a knife and a fork".
-            vessel = noun.kind in _VESSELS and not held and inner.kind not in LIQUIDS and (
+            vessel = noun.kind in VESSELS and not held and inner.kind not in LIQUIDS and (
                 self._source.word(end) in CLAUSE_ENDS or self.place(end) is not None
             )  # fmt: skip
             joined = self._source.word(end) in ("and", ",")

@@ -7,10 +7,19 @@ from collections.abc import Sequence
 
 from planner.language.drafts import Act, Do, Noun, Phrase, PlaceWhere, Pronoun, Way, Where
 from planner.language.english import THE, words
-from planner.language.lexicon import Amount, Arrangement, Relation, Spot, is_hollow
+from planner.language.lexicon import (
+    COOKTOPS,
+    Amount,
+    Arrangement,
+    Relation,
+    Spot,
+    includes,
+    is_hollow,
+)
 from planner.language.lists import Segment
 from planner.language.objects import Placed
 from planner.language.occasion_frames import OccasionFrames
+from planner.language.ordering import taken_from
 from planner.language.places import BY_SIDE, grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, can
@@ -107,10 +116,13 @@ class MovingFrames(OccasionFrames):
             )
             static = self._only_there(segments[0]) or beside or bool(last.arrangement)
             lies = shifted and not static and any(map(_lies_on, last.wheres))
+            lies = lies or (
+                verb.base == "bring" and any(isinstance(w.anchor, Noun) for w in last.wheres)
+            )
             lies = lies and all(where.way is Way.STATIC for where in last.wheres)
-            lies = lies or (verb.base in ("bring", "get") and self._any_there(last))
+            lies = lies or (verb.base == "get" and self._any_there(last))
             if given is None and lies:
-                # "Bring a fork on the table": one that lies there, or one that shall.
+                # "Bring the fork on the table": one that lies there, or one that shall.
                 raise source.ask(AskReason.WHERE, start, segments[1])
         if verb.base == "get" and (got := self.result(segments[1], segments[0], start)):
             return got
@@ -155,8 +167,8 @@ class MovingFrames(OccasionFrames):
     ) -> Dos | None:
         source = self._source
         if verb.base in ("throw", "toss", "chuck") and self._thrown_away(segments):
-            things = [thing for segment in segments for thing in segment.things]
-            return [self._trash(things, start, end)], end
+            segments[-1].wheres.pop()
+            return [self._trash(self.attach(segments), start, end)], end
         if verb.base in ("throw", "toss", "chuck") and source.word(end) in ("away", "out"):
             return [self._trash(self.attach(segments), start, end + 1)], end + 1
         if verb.base == "take" and source.word(end) == "out":
@@ -213,8 +225,11 @@ class MovingFrames(OccasionFrames):
 
     @staticmethod
     def _thrown_away(segments: list[Segment]) -> bool:
+        """Reads "throw the can (on the desk) away"."""
         wheres = segments[-1].wheres
-        return len(wheres) == 1 and wheres[0].anchor is Spot.USUAL
+        return wheres[-1:] != [] and wheres[-1].anchor is Spot.USUAL and all(
+            where.way is not Way.TO for where in wheres[:-1]
+        )  # fmt: skip
 
     def _without_place(self, verb: Verb, do: Do, *, taken_off: bool) -> None:
         """A verb of motion without a place: to the speaker, away, or still to be said."""
@@ -253,6 +268,11 @@ class MovingFrames(OccasionFrames):
         segments = self._segments(i, given)
         if segments is None:
             return None
+        for where in segments[0][-1].wheres[-1:]:
+            can = isinstance(where.anchor, Noun) and includes("trash can", where.anchor.kind)
+            if can and where.way is Way.STATIC and where.relation is Relation.IN:
+                # "Throw out a pear in the bin".
+                where.way = Way.TO
         if any(where.way is Way.TO for part in segments[0] for where in part.wheres):
             # "Throw away the newspapers into the recycling bin".
             return self._moves(
@@ -289,7 +309,7 @@ class MovingFrames(OccasionFrames):
         if any(
             where.way is Way.TO and where.anchor is not Spot.USUAL for where in parts[-1].wheres
         ):
-            return self._emptied_into(parts, start, end)
+            return self._emptied_into(verb, parts, start, end)
         away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
         if any(where.way is Way.FROM for part in parts for where in part.wheres):
             return [Do(Act.MOVE, self.attach(parts), start, end, away, cleared=True)], end
@@ -339,26 +359,32 @@ class MovingFrames(OccasionFrames):
         if segments is None:
             return None
         parts, end = segments
-        inside: list[Noun] = []
+        there: list[Where] = []
         for where in (last := parts[-1].wheres)[-1:]:
             if isinstance(where.anchor, Noun) and where.anchor.kind in _TEMPERING[verb.frame]:
-                inside, parts[-1].wheres = [where.anchor], last[:-1]
+                there, parts[-1].wheres = [where], last[:-1]
+        if there and any(where.way is Way.STATIC for where in parts[-1].wheres):
+            # "Heat the pie in the microwave over the stove".
+            raise self._source.ask(AskReason.WHICH, parts[-1].wheres[0].start, there[0].end)
         if not self._no_targets(parts):
             return None
-        do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, inside=inside)
+        do = tempered(self.attach(parts), start, end, hot=verb.frame is Frame.HEAT, there=there)
         return [do], end
 
-    def _emptied_into(self, parts: list[Segment], start: int, end: int) -> Dos | None:
+    def _emptied_into(self, verb: Verb, parts: list[Segment], start: int, end: int) -> Dos | None:
         """Reads "empty the basket into the washing machine": what is in it goes there."""
         placed = self.placed(parts, static=False)
         if len(placed) != 1 or len(placed[0].things) != 1:
             return None
         vessel = placed[0].things[0]
-        if isinstance(vessel, Noun) and vessel.kind in ("grocery", "shopping"):
-            # "Unpack the groceries into the fridge".
+        moved = verb.frame is Frame.CLEAR and taken_from(vessel)
+        if moved or (isinstance(vessel, Noun) and vessel.kind in ("grocery", "shopping")):
+            # "Clear the cups from the desk into the box", "unpack the groceries into the fridge".
             return [self.move(placed[0], start, end)], end
         thing = Noun("thing", start, end, plural=True, count=Amount.ALL)
-        thing.where.append(Where(Relation.IN, placed[0].things[0], Way.STATIC, start, end))
+        top = isinstance(vessel, Noun) and is_furniture(vessel) and not is_hollow(vessel.kind)
+        inner = Relation.ON_TOP if top else Relation.IN
+        thing.where.append(Where(inner, vessel, Way.STATIC, start, end))
         return [Do(Act.MOVE, [thing], start, end, placed[0].to)], end
 
     def load(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
@@ -439,17 +465,33 @@ class MovingFrames(OccasionFrames):
     def fill(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FILL: with a drink, or with things."""
         source = self._source
+        if given is None and self._liquid(i):
+            # "Fill water into the bathtub".
+            return self.pour(_verb, start, i, given)
         segments = self._segments(i, given)
         if segments is None:
             return None
         end = segments[1] + (source.word(segments[1]) == "up")
         if source.word(end) != "with":
-            return self._make(self.attach(segments[0]), ["filled"], start, end)
-        if liquid := self._liquid(end + 1):
+            things = self.attach(segments[0])
+            vessel = things[-1]
+            if not isinstance(vessel, Noun) or not vessel.holding:
+                return self._make(things, ["filled"], start, end)
+            # "Fill the box with books": those, and no box that has books.
+            contents, vessel.holding = vessel.holding, []
+            into = [Where(Relation.IN, vessel, Way.TO, start, end)]
+            found: Dos | None = [self.move(Placed(contents, into, None, []), start, end)], end
+        elif liquid := self._liquid(end + 1):
             return self._make(
                 self.attach(segments[0]), [f"filled with {liquid[0]}"], start, liquid[1]
             )
-        return self.load(_verb, start, i, given)
+        else:
+            found = self.load(_verb, start, i, given)
+        for thing in (t for do in (found[0] if found else ()) for t in do.things):
+            if isinstance(thing, Noun) and thing.bare and thing.count == 1:
+                # "Fill the mug with wine": no bottle into the mug.
+                raise source.ask(AskReason.WHAT, thing.start, thing.end)
+        return found
 
 
 def _lies_on(where: Where) -> bool:
@@ -462,18 +504,20 @@ def _is_one(thing: Phrase) -> bool:
 
 
 _TEMPERING = {
-    Frame.HEAT: words("microwave oven stove"),
+    Frame.HEAT: words("microwave oven") | COOKTOPS,
     Frame.COOL: words("fridge refrigerator freezer"),
 }
 
 
 def tempered(
-    things: list[Phrase], start: int, end: int, *, hot: bool, inside: Sequence[Noun] = ()
+    things: list[Phrase], start: int, end: int, *, hot: bool, there: Sequence[Where] = ()
 ) -> Do:
     """The request that makes things hot or cold: in the microwave or fridge if not said where."""
     usual = Noun("microwave" if hot else "fridge", start, end, definite=True)
-    anchor = next(iter(inside), usual)
-    to = [Where(Relation.IN, anchor, Way.TO, start, end)]
+    anchor = next((w.anchor for w in there if isinstance(w.anchor, Noun)), usual)
+    # "On the stove" is not in its oven.
+    relation = there[0].relation if there and anchor.kind in COOKTOPS else Relation.IN
+    to = [Where(relation, anchor, Way.TO, start, end)]
     return Do(Act.MOVE, things, start, end, to, tempers=True, heats=anchor if hot else None)
 
 

@@ -70,7 +70,8 @@ def _words(raw: str) -> tuple[str, ...]:
     if "'" not in raw:
         return (raw,)
     if raw.endswith("n't"):
-        return (raw[:-3], "not")
+        # A transcript may have it on its own: "do n't".
+        return (raw[:-3], "not") if raw != "n't" else ("not",)
     for ending, word in _ENDINGS.items():
         if raw.endswith(ending):
             return (raw.removesuffix(ending), word)

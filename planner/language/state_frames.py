@@ -7,6 +7,7 @@ from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, words
 from planner.language.lexicon import Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
+from planner.language.places import is_room
 from planner.language.reading import AskReason
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
@@ -125,6 +126,13 @@ class StateFrames(Objects):
             do.tools += tools[0]
             end = do.end = tools[1] or end
         wheres, after = self.places(end)
+        if do.tools and any(
+            w.way is Way.FROM
+            or (w.relation is Relation.IN and isinstance(w.anchor, Noun) and not is_room(w.anchor))
+            for w in wheres
+        ):
+            # "Wash the cup with the sponge in the sink", "from the sink": which is there?
+            raise source.ask(AskReason.WHICH, do.tools[0].start, after)
         if wheres and all(w.way is not Way.TO and w.anchor is not None for w in wheres):
             self._describe(things, wheres)
             end = after

@@ -360,6 +360,7 @@ def test_any_words_have_an_outcome(words: list[str]) -> None:
 
 @given(st.text(max_size=200))
 @example("AWTER%LPANT")
+@example("Why do n't you wash the cup?")
 @settings(max_examples=50, deadline=None)
 def test_any_text_has_an_outcome(text: str) -> None:
     """Some of it is English: letters that changed places are forgiven."""

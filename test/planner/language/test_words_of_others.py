@@ -110,8 +110,25 @@ SAME = [
     # What it is done for
     ("Wash the pear to put in the bowl.", "Wash the pear and put it in the bowl."),
     ("Heat the pear to place it on the desk.", "Heat the pear and place it on the desk."),
+    ("Examine the pen under light from the lamp.", "Examine the pen under the lamp."),
+    ("Heat the pie on the stove.", "Put the pie on top of the stove, then turn on the stove."),
+    ("Fill the box with pens.", "Put the pens in the box."),
+    ("Throw the can on the desk away.", "Throw away the can on the desk."),
+    ("Clear the cups from the desk into the box.", "Put the cups from the desk into the box."),
+    ("Clear the desk into the box.", "Put everything on the desk into the box."),
+    ("Fill water into the mug.", "Fill the mug with water."),
+    ("Bring me the vase of the hall.", "Bring me the vase in the hall."),
+    ("Put the cup to the front of the box.", "Put the cup in front of the box."),
+    ("Kitchen robot, throw the coke can away.", "Throw away the coke can."),
+    ("Put the pot on the cooktop.", "Put the pot on top of the cooktop."),
+    ("Throw out a clean cup in the bin.", "Put a clean cup in the bin."),
+    # Where to look
+    ("Search the hall for my keys.", "Find my keys in the hall."),
+    ("Check the drawers for a knife.", "Find a knife at the drawers."),
+    ("Go to the hall and take the pen please", "Go to the hall and take the pen."),
     # Ways to go
     ("Walk to face the desk.", "Go to the desk."),
+    ("Turn right and walk over to face the desk.", "Go to the desk."),
     ("Turn left and cross the room to the bin.", "Go to the bin."),
     ("Walk straight until you reach the desk.", "Go to the desk."),
     ("Move to the front of the desk.", "Go in front of the desk."),
@@ -174,6 +191,15 @@ SAME = [
         "Get a pear from a bowl, chill it in the fridge, then put it on the counter.",
     ),
     ("Wash fork, put fork in drawer.", "Wash a fork, then put it in the drawer."),
+    ("Wash the pear and put pear in the bowl.", "Wash the pear and put it in the bowl."),
+    (
+        "Heat a slice of apple, put apple slice on the table.",
+        "Heat a slice of apple, then put it on the table.",
+    ),
+    (
+        "Put a bottle of wine in the box. Put the wine on the desk afterwards.",
+        "Put a bottle of wine in the box. Put it on the desk afterwards.",
+    ),
     # Measures
     ("Put two pieces of soap on the shelf.", "Put two soaps on the shelf."),
     ("Bring me a set of keys.", "Bring me a key."),
