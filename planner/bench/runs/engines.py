@@ -375,9 +375,13 @@ class RayEngine:
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Its workers' niceness is 15: beside other work they would load for minutes.
         os.environ.setdefault("RAY_worker_niceness", "0")
-        own = {"num_cpus": self._workers, "include_dashboard": False}
+        where: dict[str, Any] = {"num_cpus": self._workers, "include_dashboard": False}
+        if self._address:
+            where = {"address": self._address}
+            # Where nobody answers it tries so often, 40 s each, and by default 20 times.
+            os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "2")
         try:
-            ray.init(**({"address": self._address} if self._address else own), log_to_driver=False)
+            ray.init(**where, log_to_driver=False)
         except Exception as error:  # A start that times out raises a plain Exception.
             raise PlannerError(f"ray: no cluster: {error}") from None
         try:
