@@ -13,6 +13,7 @@ that know nothing of each other: two cores may be slower together than each alon
 Repeat with: python benchmarks/bench_runner.py [--suite S] [--episodes K] [--pool-episodes P]
 Two workers against one only, in four minutes: python benchmarks/bench_runner.py --episodes 0
 The privileged baseline over each engine: python benchmarks/bench_runner.py --engines 600
+The engines alone, as each episode is refused at once: ... --engines 10000 --refused
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from machine import print_table
@@ -207,10 +209,9 @@ def apart(
     return sum(row.cpu_s for row in rows), wall_s
 
 
-def engine_rows(root: Path, suite: str, episodes: int) -> list[Row3]:
+def engine_rows(root: Path, suite: str, jobs: Sequence[Job]) -> list[Row3]:
     """The same episodes over each engine; its times have the start of its processes in them."""
     settings = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
-    jobs = rounds_of(suite, episodes)
     rows: list[Row3] = []
     pool_s = 0.0
     for kind, workers in (("pool", 1), ("pool", 2), ("one_process", 1), ("ray", 2)):
@@ -229,7 +230,7 @@ def engine_rows(root: Path, suite: str, episodes: int) -> list[Row3]:
         rate = f"{len(jobs) / wall_s:.1f} episodes a second"
         against = f"{pool_s / wall_s:.2f} times a pool of 1"
         told = f"{times} (episodes {watch.cpu_s:.1f} s), {rate}, {against}"
-        rows.append((name, f"{told}, own memory {watch.mib[-1]:.0f} MiB", ""))
+        rows.append((name, f"{told}, own memory {watch.mib[0]:.0f} to {watch.mib[-1]:.0f} MiB", ""))
         print(rows[-1], flush=True)
     return rows
 
@@ -245,11 +246,15 @@ def main() -> None:
     parser.add_argument("--episodes", type=int, default=1000, help="0 = the pool only")
     parser.add_argument("--pool-episodes", type=int, default=100, help="0 = no pool")
     parser.add_argument("--engines", type=int, default=0, help="episodes; then nothing else runs")
+    parser.add_argument("--refused", action="store_true", help="of engines: no episode is run")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         if args.engines:
-            rows = engine_rows(root, args.suite, args.engines)
+            jobs = rounds_of(args.suite, args.engines)
+            if args.refused:
+                jobs = tuple(replace(job, path=root / "gone.json") for job in jobs)
+            rows = engine_rows(root, args.suite, jobs)
             print_table("engines of the bench, privileged baseline", rows)
             return
         baseline = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
