@@ -12,6 +12,8 @@ that know nothing of each other: two cores may be slower together than each alon
 
 Repeat with: python benchmarks/bench_runner.py [--suite S] [--episodes K] [--pool-episodes P]
 Two workers against one only, in four minutes: python benchmarks/bench_runner.py --episodes 0
+The privileged baseline over each engine: python benchmarks/bench_runner.py --engines 600
+The engines alone, as each episode is refused at once: ... --engines 10000 --refused
 """
 
 from __future__ import annotations
@@ -25,16 +27,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from machine import print_table
 from run_scripts import write_scripts
 
-from planner.bench.runs.engines import Engine, OneProcess, ProcessPool
+from planner.bench.runs.engines import Engine, OneProcess, ProcessPool, make_engine
 from planner.bench.runs.manifest import Job, find_suite, jobs_of, new_manifest
 from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
+from planner.world.errors import PlannerError
 
 Row3 = tuple[str, str, str]
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
@@ -54,6 +58,7 @@ class Watch:
         # Sums only: stored rows would be measured too.
         self.judged = self.solved = self.calls = 0
         self.cpu_s = 0.0
+        self.family_s = 0.0
 
     def take(self, row: Row, count: int, of: int) -> None:
         self.mib.append(resident_mib())
@@ -62,6 +67,9 @@ class Watch:
         self.solved += row.verdict is not None and row.verdict.success
         self.calls += row.cost.calls
         self.cpu_s += row.cpu_s
+        if count == of:
+            # While a cluster's processes are there.
+            self.family_s = family_s(os.getpid())
         if count % 100 == 0:
             print(f"{count}/{of}: {self.mib[-1]:.0f} MiB", flush=True)
 
@@ -89,6 +97,14 @@ def spent_s() -> float:
         resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     )
     return sum(used.ru_utime + used.ru_stime for used in (own, children))
+
+
+def family_s(pid: int) -> float:
+    """CPU seconds of a process and its descendants, also of those that it waited for."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    own_s = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return own_s + sum(family_s(int(child)) for task in tasks for child in task.read_text().split())
 
 
 def memory_rows(watch: Watch, took_s: float, a_round: int) -> list[Row3]:
@@ -193,6 +209,32 @@ def apart(
     return sum(row.cpu_s for row in rows), wall_s
 
 
+def engine_rows(root: Path, suite: str, jobs: Sequence[Job]) -> list[Row3]:
+    """The same episodes over each engine; its times have the start of its processes in them."""
+    settings = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
+    rows: list[Row3] = []
+    pool_s = 0.0
+    for kind, workers in (("pool", 1), ("pool", 2), ("one_process", 1), ("ray", 2)):
+        name = f"{kind}, {workers} worker{'s' * (workers > 1)}"
+        flags = argparse.Namespace(engine=kind, workers=workers, at_once=1, ray_address="")
+        began_s, before_s = time.monotonic(), family_s(os.getpid())
+        try:
+            engine = make_engine(flags, settings)
+            watch = carried_out(root / name, suite, jobs, settings, engine)
+        except PlannerError as error:
+            rows.append((name, str(error), ""))
+            continue
+        wall_s = time.monotonic() - began_s
+        pool_s = pool_s or wall_s
+        times = f"{wall_s:.1f} s, processor {watch.family_s - before_s:.1f} s"
+        rate = f"{len(jobs) / wall_s:.1f} episodes a second"
+        against = f"{pool_s / wall_s:.2f} times a pool of 1"
+        told = f"{times} (episodes {watch.cpu_s:.1f} s), {rate}, {against}"
+        rows.append((name, f"{told}, own memory {watch.mib[0]:.0f} to {watch.mib[-1]:.0f} MiB", ""))
+        print(rows[-1], flush=True)
+    return rows
+
+
 def run_alone(folder: Path, suite: str, jobs: Sequence[Job], settings: RunSettings) -> None:
     """The work of an independent process."""
     carried_out(folder, suite, jobs, settings, OneProcess(settings))
@@ -203,9 +245,18 @@ def main() -> None:
     parser.add_argument("--suite", default="train")
     parser.add_argument("--episodes", type=int, default=1000, help="0 = the pool only")
     parser.add_argument("--pool-episodes", type=int, default=100, help="0 = no pool")
+    parser.add_argument("--engines", type=int, default=0, help="episodes; then nothing else runs")
+    parser.add_argument("--refused", action="store_true", help="of engines: no episode is run")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
+        if args.engines:
+            jobs = rounds_of(args.suite, args.engines)
+            if args.refused:
+                jobs = tuple(replace(job, path=root / "gone.json") for job in jobs)
+            rows = engine_rows(root, args.suite, jobs)
+            print_table("engines of the bench, privileged baseline", rows)
+            return
         baseline = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
         once = rounds_of(args.suite, 0)
         carried_out(root / "baseline", args.suite, once, baseline, OneProcess(baseline))

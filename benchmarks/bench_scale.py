@@ -1,4 +1,4 @@
-"""How cost grows with things, rooms, agents, what is remembered, hours and the size of a bag.
+"""How cost grows with things, rooms, agents, memory, hours, the size of a bag, and episodes.
 
 Repeat with: python benchmarks/bench_scale.py [AXIS ...] [--largest GB]
 
@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -248,6 +249,42 @@ def read_gigabytes(size_gb: int) -> dict[str, float]:
         return read_bags(Path(folder), messages=size_gb * 42_000, more=[raw], hours=size_gb / 6)
 
 
+def keep_episodes(count: int) -> dict[str, float]:
+    """What a run costs besides its episodes, here all the same one: files, resuming, the table."""
+    from planner.bench.runs.engines import JobQueue, JobSource, OneProcess, Take
+    from planner.bench.runs.manifest import find_suite, jobs_of, new_manifest
+    from planner.bench.runs.models import trace_stem
+    from planner.bench.runs.rows import ROWS_NAME, newest_rows
+    from planner.bench.runs.runner import run_jobs
+    from planner.bench.runs.settings import MemoryKind, RunSettings
+    from planner.bench.runs.table import summarise
+    from planner.bench.runs.worker import Outcome
+
+    settings = RunSettings(planner="heuristic_expert", memory=MemoryKind.FULL, agents=1)
+    suite = find_suite("train")
+    jobs = jobs_of(suite, count, 0)
+    played: list[Outcome] = []
+    OneProcess(settings).run(JobQueue(jobs[:1]), played.append)
+
+    class Same:
+        def run(self, jobs: JobSource, take: Take) -> None:
+            while (job := jobs.next()) is not None:
+                own = {"episode_id": job.episode_id, "seed": job.seed, "trace": trace_stem(job)}
+                take(replace(played[0], row=played[0].row.model_copy(update=own)))
+
+    manifest = new_manifest("train", suite, count, settings)
+    seconds = [time.process_time()]
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in ("begun", "resumed"):
+            run_jobs(Path(folder), manifest, jobs, Same(), lambda *_: None)
+            seconds.append(time.process_time())
+        summarise(newest_rows(Path(folder) / ROWS_NAME).values())
+    kept, resumed, told = (
+        after - before for before, after in pairwise([*seconds, time.process_time()])
+    )
+    return {"an episode, ms": kept / count * 1000, "to resume, s": resumed, "table, s": told}
+
+
 @dataclass(frozen=True)
 class Axis:
     """One thing that grows.
@@ -269,6 +306,7 @@ AXES = {
     "hours judged": Axis((1, 2, 4, 8), judge_hours),
     "hours read": Axis((1, 2, 4, 8), read_hours),
     "gigabytes": Axis((1, 3, 10), read_gigabytes),
+    "episodes": Axis((1000, 3000, 10_000), keep_episodes),
 }
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from planner.app.part_flags import absolute_file
 from planner.bench.runs.engines import add_engine_flags, make_engine
 from planner.bench.runs.manifest import SuiteEpisode, drawn, find_suite, jobs_of, new_manifest
-from planner.bench.runs.rows import ROWS_NAME, Row, newest_rows
+from planner.bench.runs.rows import ROWS_NAME, Row, RowVerdict, newest_rows
 from planner.bench.runs.runner import run_jobs
 from planner.bench.runs.settings import MemoryKind, RunSettings
 from planner.bench.runs.table import TASK_TYPES
@@ -78,12 +78,6 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class _Found:
-    contestants: list[Contestant] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
-
-
 def field_of(asked: Asked) -> Field:
     """The runs that the planners' records allow, in order of their names.
 
@@ -96,31 +90,28 @@ def field_of(asked: Asked) -> Field:
     for name in asked.planners:
         PLANNERS.get(name)
     _check_options(asked.options)
-    found = _Found(left_out=list(PLANNERS.problems()))
+    found: list[Contestant] = []
+    left_out = list(PLANNERS.problems())
     for name, part in PLANNERS.usable().items():
         if asked.planners and name not in asked.planners:
             continue
-        _add(name, part, asked, found)
-    if not found.contestants:
-        raise PlannerError(f"no planner can be run: {'; '.join(found.left_out)}")
-    return Field(tuple(found.contestants), tuple(found.left_out))
-
-
-def _add(name: str, part: PlannerPart, asked: Asked, found: _Found) -> None:
-    if lacking := part.lacking(_own(part.options, asked.options)):
-        found.left_out.append(f"{name}: needs the option {lacking}: --option {lacking}=VALUE")
-        return
-    runs = list(_runs(name, part, asked))
-    if not runs:
-        other = ", or a --fault-rate" if part.asks.tells_replies else ""
-        found.left_out.append(f"{name}: needs a language model: name one with --model{other}")
-    for run in runs:
-        try:
-            run.settings.check()
-        except PlannerError as error:
-            found.left_out.append(f"{run.name}: {error}")
-        else:
-            found.contestants.append(run)
+        if lacking := part.lacking(_own(part.options, asked.options)):
+            left_out.append(f"{name}: needs the option {lacking}: --option {lacking}=VALUE")
+            continue
+        runs = list(_runs(name, part, asked))
+        if not runs:
+            other = ", or a --fault-rate" if part.asks.tells_replies else ""
+            left_out.append(f"{name}: needs a language model: name one with --model{other}")
+        for run in runs:
+            try:
+                run.settings.check()
+            except PlannerError as error:
+                left_out.append(f"{run.name}: {error}")
+            else:
+                found.append(run)
+    if not found:
+        raise PlannerError(f"no planner can be run: {'; '.join(left_out)}")
+    return Field(tuple(found), tuple(left_out))
 
 
 def _runs(name: str, part: PlannerPart, asked: Asked) -> Iterator[Contestant]:
@@ -176,11 +167,11 @@ def _check_options(given: Mapping[str, str]) -> None:
 
 def _privileged() -> Mapping[str, ModelPart]:
     """Models that read the goal, and err at a given rate."""
-    return {name: part for name, part in MODELS.usable().items() if _errs(part)}
-
-
-def _errs(part: ModelPart) -> bool:
-    return part.reads_goal and any(option.name == _FAULTS for option in part.options)
+    return {
+        name: part
+        for name, part in MODELS.usable().items()
+        if part.reads_goal and any(option.name == _FAULTS for option in part.options)
+    }
 
 
 def _with(settings: RunSettings, given: Mapping[str, object]) -> RunSettings:
@@ -235,16 +226,15 @@ class Result:
     rows: Sequence[Row]
 
     @property
-    def judged(self) -> list[Row]:
+    def judged(self) -> list[tuple[Row, RowVerdict]]:
         """The rows with a verdict."""
-        return [row for row in self.rows if row.verdict is not None]
+        return [(row, row.verdict) for row in self.rows if row.verdict is not None]
 
 
 def text_lines(results: Sequence[Result], left_out: Iterable[str]) -> list[str]:
     """The table, what did not run, and how episodes ended."""
     rows = [_COLUMNS, *map(_cells, _best_first(results))]
-    lines = [*aligned(rows), "", *NOTES, "", *_ends(results)]
-    return [*lines, *_left_out(left_out)]
+    return [*aligned(rows), "", *NOTES, "", *_ends(results, left_out)]
 
 
 def markdown_lines(results: Sequence[Result], left_out: Iterable[str]) -> list[str]:
@@ -253,7 +243,7 @@ def markdown_lines(results: Sequence[Result], left_out: Iterable[str]) -> list[s
     head = [word.lower() for word in _COLUMNS]
     lines = [_row(head), _row(["---"] * len(head)), *map(_row, rows), ""]
     lines += [f"- {note}" for note in NOTES]
-    return [*lines, "", *(f"- {line}" for line in (*_ends(results), *_left_out(left_out)))]
+    return [*lines, "", *(f"- {line}" for line in _ends(results, left_out))]
 
 
 def _best_first(results: Sequence[Result]) -> list[Result]:
@@ -261,22 +251,21 @@ def _best_first(results: Sequence[Result]) -> list[Result]:
 
 
 def _solved(result: Result) -> int:
-    return sum(row.verdict.success for row in result.judged if row.verdict is not None)
+    return sum(verdict.success for _, verdict in result.judged)
 
 
 def _cells(result: Result) -> tuple[str, ...]:
     judged, rows = result.judged, result.rows
     rate = wilson(_solved(result), len(rows))
-    verdicts = [row.verdict for row in judged if row.verdict is not None]
     return (
         result.contestant.name,
         _knows(result),
         *map(_share, (rate.value, rate.low, rate.high)),
-        _share(_mean([verdict.percent_complete for verdict in verdicts])),
+        _share(_mean([verdict.percent_complete for _, verdict in judged])),
         *(_of_type(judged, kind) for kind in TASK_TYPES),
-        _number(_mean([verdict.decisions for verdict in verdicts])),
-        _number(_mean([verdict.skill_calls for verdict in verdicts])),
-        _number(_mean([row.cpu_s for row in judged])),
+        _number(_mean([verdict.decisions for _, verdict in judged])),
+        _number(_mean([verdict.skill_calls for _, verdict in judged])),
+        _number(_mean([row.cpu_s for row, _ in judged])),
         str(len(rows)),
         str(len(rows) - len(judged)),
     )
@@ -290,17 +279,18 @@ def _knows(result: Result) -> str:
     return " and ".join(words) or "words"
 
 
-def _of_type(judged: Iterable[Row], kind: str) -> str:
-    some = [row.verdict.success for row in judged if row.verdict and kind in row.task_types]
+def _of_type(judged: Iterable[tuple[Row, RowVerdict]], kind: str) -> str:
+    some = [verdict.success for row, verdict in judged if kind in row.task_types]
     return f"{_share(_mean(some))} of {len(some)}" if some else "-"
 
 
-def _ends(results: Sequence[Result]) -> list[str]:
-    return [f"{result.contestant.name}: {_end_words(result)}" for result in results]
+def _ends(results: Sequence[Result], left_out: Iterable[str]) -> list[str]:
+    ended = [f"{result.contestant.name}: {_end_words(result)}" for result in results]
+    return [*ended, *(f"not run: {line}" for line in left_out)]
 
 
 def _end_words(result: Result) -> str:
-    ends = Counter(row.verdict.end.value for row in result.judged if row.verdict is not None)
+    ends = Counter(verdict.end.value for _, verdict in result.judged)
     parts = ["ended " + ", ".join(f"{name} {n}" for name, n in ends.most_common())] if ends else []
     failed = Counter(
         f"{row.error.fault.value}: {row.error.text}" for row in result.rows if row.error is not None
@@ -308,17 +298,11 @@ def _end_words(result: Result) -> str:
     parts += [f"cannot, {n} times {why}" for why, n in failed.most_common(_MOST_REASONS)]
     others = sum(n for _, n in failed.most_common()[_MOST_REASONS:])
     reasons = Counter(
-        row.verdict.reason
-        for row in result.judged
-        if row.verdict is not None and not row.verdict.success and row.verdict.reason
+        verdict.reason for _, verdict in result.judged if not verdict.success and verdict.reason
     ).most_common(1)
     parts += [f"cannot, {others} times for other reasons"] if others else []
     parts += [f"most often not solved with: {why} ({n})" for why, n in reasons]
     return "; ".join(parts) or "no episode"
-
-
-def _left_out(left_out: Iterable[str]) -> list[str]:
-    return [f"not run: {line}" for line in left_out]
 
 
 def _mean(values: Sequence[float]) -> float | None:

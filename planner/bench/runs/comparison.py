@@ -92,24 +92,12 @@ def comparison_lines(pairing: Pairing, compared: tuple[Compared, ...]) -> list[s
     if pairing.only_first or pairing.only_second:
         lone = f"; left out: {pairing.only_first} only in A, {pairing.only_second} only in B"
     head = ("METRIC", "A", "B", "B - A", "LOW", "HIGH", "LARGER", "SMALLER", "N", "P", "TEST")
-    rows = [head]
+    rows: list[tuple[str, ...]] = [head]
     for found in compared:
-        test = found.comparison
-        rows.append(
-            (
-                found.metric.name,
-                number(found.first),
-                number(found.second),
-                number(test.difference.value),
-                number(test.difference.low),
-                number(test.difference.high),
-                str(test.better),
-                str(test.worse),
-                str(test.difference.n),
-                f"{test.p:.3g}",
-                test.test,
-            )
-        )
+        test, by = found.comparison, found.comparison.difference
+        numbers = map(number, (found.first, found.second, by.value, by.low, by.high))
+        counts = map(str, (test.better, test.worse, by.n))
+        rows.append((found.metric.name, *numbers, *counts, f"{test.p:.3g}", test.test))
     ran = task_words(len({task for task, _ in pairing.both}), seeds_of(pairing.both))
     note = (
         "N: tasks; several seeds of a task are its mean. LARGER, SMALLER: tasks in which the "
@@ -150,8 +138,7 @@ def run(args: argparse.Namespace) -> int:
 
 # Which tasks a run fails, or only one of two runs: what was missing, and where to look.
 
-EpisodeKey = tuple[str, int]
-Rows = Mapping[EpisodeKey, Row]
+Rows = Mapping[Key, Row]
 LAST_CALLS = 3
 _RECORDINGS = "recordings"
 
@@ -173,7 +160,7 @@ def has_failed(row: Row) -> bool:
     return row.verdict is None or not row.verdict.success
 
 
-def failures(rows: Rows, among: Iterable[EpisodeKey] | None = None) -> list[Failure]:
+def failures(rows: Rows, among: Iterable[Key] | None = None) -> list[Failure]:
     """The tasks that fail, in order of name; `among` limits them to these episodes."""
     by_task: dict[str, list[Row]] = {}
     for key in sorted(rows if among is None else among):

@@ -21,7 +21,6 @@ from planner.bench.runs.models import Models
 from planner.bench.runs.rows import Fault, Row
 from planner.bench.runs.settings import RunSettings
 from planner.bench.runs.worker import EpisodeWorker, Outcome, failed_row
-from planner.bench.runs.worker import Outcome as _Outcome
 from planner.world.errors import PlannerError
 
 # Where engines get their jobs: a fixed list, or a source that reacts to outcomes.
@@ -347,6 +346,8 @@ def make_engine(args: argparse.Namespace, settings: RunSettings) -> Engine:
 
 # Ray: runs episodes on a cluster. Needs the extra `ray`, and the planner on each machine.
 
+# Loading takes 5 s of a processor.
+START_TIMEOUT_S = 90.0
 NEEDS_EXTRA = "the engine ray needs the extra `ray`: pip install -e '.[ray]'"
 
 
@@ -365,59 +366,86 @@ class RayEngine:
             raise PlannerError(NEEDS_EXTRA) from None
         self._ray: Any = ray
         self._settings, self._workers, self._address = settings, workers, address
+        self._free = 0.0
 
     def run(self, jobs: JobSource, take: Take) -> None:
         """See `planner.bench.runs.engines.Engine`; Ctrl-C abandons running episodes."""
         ray = self._ray
         # Ray reports usage statistics to its developers unless disabled.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Its workers' niceness is 15: beside other work they would load for minutes.
+        os.environ.setdefault("RAY_worker_niceness", "0")
+        where: dict[str, Any] = {"num_cpus": self._workers, "include_dashboard": False}
+        if self._address:
+            where = {"address": self._address}
+            # Where nobody answers it tries so often, 40 s each, and by default 20 times.
+            os.environ.setdefault("RAY_gcs_server_port_wait_time_s", "2")
         try:
-            if self._address:
-                ray.init(address=self._address, log_to_driver=False)
-            else:
-                ray.init(num_cpus=self._workers, include_dashboard=False, log_to_driver=False)
+            ray.init(**where, log_to_driver=False)
         except Exception as error:  # A start that times out raises a plain Exception.
             raise PlannerError(f"ray: no cluster: {error}") from None
         try:
+            self._free = ray.available_resources().get("CPU", 0.0)
             self._all(jobs, take)
         finally:
             ray.shutdown()
 
     def _all(self, jobs: JobSource, take: Take) -> None:
-        ray = self._ray
+        """Only an actor that is ready gets a job, so none waits for one that never starts."""
+        starting: dict[Any, Any] = {}
         running: dict[Any, tuple[Any, Job]] = {}
-        # Idle actors, each with its last house.
+        # Ready actors without a job, each with its last house.
         idle: list[tuple[Any, str]] = []
-        self._assign_jobs(running, idle, jobs)
-        while running:
-            (done, *_), _ = ray.wait(list(running))
-            actor, job = running.pop(done)
-            try:
-                outcome = ray.get(done)
-                idle.append((actor, job.house))
-            except ray.exceptions.RayActorError as error:
-                text = f"the worker that ran it died: {str(error).splitlines()[0]}"
-                outcome = _Outcome(failed_row(self._settings, job, Fault.DIED, text))
-            if isinstance(outcome, PlannerError):
-                raise outcome
-            jobs.note(outcome.row)
-            # Assign first, so that actors continue while the outcome is written.
-            self._assign_jobs(running, idle, jobs)
-            take(outcome)
-
-    def _assign_jobs(
-        self, running: dict[Any, tuple[Any, Job]], idle: list[tuple[Any, str]], jobs: JobSource
-    ) -> None:
-        """Gives jobs to idle actors, then to new ones, as long as there are any."""
-        while len(running) < self._workers:
-            job = jobs.next(idle[-1][1] if idle else "")
-            if job is None:
+        while True:
+            missing = min(self._workers, jobs.total) - len(starting) - len(running) - len(idle)
+            starting.update(self._start_actor() for _ in range(missing))
+            if not running and (idle or not starting):
                 return
-            if idle:
-                actor, _ = idle.pop()
+            begun = self._first_of([*starting, *running], None if running else START_TIMEOUT_S)
+            outcome = None
+            if begun in starting:
+                idle.append((self._ready(begun, starting.pop(begun)), ""))
             else:
-                actor = self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
-            running[actor.play.remote(job)] = (actor, job)
+                actor, job = running.pop(begun)
+                try:
+                    outcome = self._ray.get(begun)
+                    idle.append((actor, job.house))
+                except self._ray.exceptions.RayActorError as error:
+                    text = f"the worker that ran it died: {str(error).splitlines()[0]}"
+                    outcome = Outcome(failed_row(self._settings, job, Fault.DIED, text))
+                jobs.note(outcome.row)
+            # Assign first, so that actors continue while the outcome is written.
+            while idle and (next_job := jobs.next(idle[-1][1])) is not None:
+                actor, _ = idle.pop()
+                running[actor.play.remote(next_job)] = (actor, next_job)
+            if outcome is not None:
+                take(outcome)
+
+    def _start_actor(self) -> tuple[Any, Any]:
+        """What tells that it is ready, and the actor."""
+        actor = self._ray.remote(num_cpus=1)(RayWorker).remote(self._settings)
+        return actor.load.remote(), actor
+
+    def _first_of(self, awaited: list[Any], timeout_s: float | None) -> Any:
+        done, _ = self._ray.wait(awaited, timeout=timeout_s)
+        if done:
+            return done[0]
+        why = "they still load the planner, so their machine is too busy"
+        if self._free < 1:
+            why = "others have all processors of the cluster"
+        waited = f"ray: no worker is ready after {START_TIMEOUT_S:.0f} s"
+        raise PlannerError(f"{waited}: {why}; try again later, or use --engine pool")
+
+    def _ready(self, told: Any, actor: Any) -> Any:
+        """The actor; raises the error that prevents all runs."""
+        try:
+            error = self._ray.get(told)
+        except self._ray.exceptions.RayError as died:
+            text = " ".join(str(died).split())
+            error = PlannerError(f"ray: a worker ended before its first episode: {text}")
+        if error is not None:
+            raise error
+        return actor
 
 
 class RayWorker:
@@ -426,13 +454,15 @@ class RayWorker:
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
         self._runner = asyncio.Runner()
-        self._worker: EpisodeWorker | None = None
 
-    def play(self, job: Job) -> _Outcome | PlannerError:
-        """The outcome of an episode, or the error that prevents all runs."""
-        if self._worker is None:
-            try:
-                self._worker = EpisodeWorker(self._settings, Models(self._settings))
-            except PlannerError as error:
-                return PlannerError(str(error))
+    def load(self) -> PlannerError | None:
+        """Prepares for episodes; the error that prevents all of them."""
+        try:
+            self._worker = EpisodeWorker(self._settings, Models(self._settings))
+        except PlannerError as error:
+            return PlannerError(str(error))
+        return None
+
+    def play(self, job: Job) -> Outcome:
+        """The outcome of an episode."""
         return self._runner.run(self._worker.play(job))

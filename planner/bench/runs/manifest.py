@@ -7,6 +7,7 @@ import fcntl
 import hashlib
 import json
 import platform
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -103,10 +104,9 @@ def find_suite(name: str) -> tuple[SuiteEpisode, ...]:
         )
     if not found:
         raise PlannerError(f"the suite {name} has no episodes")
-    names = [entry.episode_id for entry in found]
-    twice = next((n for i, n in enumerate(names) if n in names[:i]), None)
-    if twice is not None:
-        raise PlannerError(f"the suite {name} has two episodes {twice}")
+    ((commonest, times),) = Counter(entry.episode_id for entry in found).most_common(1)
+    if times > 1:
+        raise PlannerError(f"the suite {name} has two episodes {commonest}")
     return tuple(found)
 
 

@@ -128,18 +128,11 @@ def summary_lines(summary: Summary) -> list[str]:
     """The table as text."""
     ran = f" of {task_words(summary.tasks, summary.seeds)}" if summary.rows else ""
     head = f"{summary.rows} episodes{ran}, {summary.judged} judged; N: tasks; intervals of 95 %"
-    rows = [("METRIC", "VALUE", "LOW", "HIGH", "N", "FROM")]
+    rows: list[tuple[str, ...]] = [("METRIC", "VALUE", "LOW", "HIGH", "N", "FROM")]
     rows += [
-        (
-            line.name,
-            number(line.estimate.value),
-            number(line.estimate.low),
-            number(line.estimate.high),
-            str(line.estimate.n),
-            line.paper,
-        )
+        (line.name, *map(number, (of.value, of.low, of.high)), str(of.n), line.paper)
         for line in summary.lines
-        if line.estimate.value is not None
+        if (of := line.estimate).value is not None
     ]
     text = [head, *aligned(rows)]
     text += [
