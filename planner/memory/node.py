@@ -394,7 +394,7 @@ class MemoryNode(ManagedNode):
         silent = self._watched.is_silent(agent, clock_s, monotonic())
         if silent:
             losses = dict(self._inputs[agent].losses) or "nothing came"
-            self.get_logger().warning(f"no picture of {agent} ({losses}); subscribing anew")
+            self.get_logger().warning(f"{self._watched.problem} ({losses}); subscribing anew")
         return silent
 
     def _refuse_sightings(self) -> None:
@@ -584,7 +584,8 @@ class MemoryNode(ManagedNode):
 
     def _diagnose(self) -> None:
         doubt = self._logged_problem if self._memory is None else self._blind
-        doubt = doubt or ("no picture has come yet" if self._publisher.is_held else "")
+        if self._updater != NO_UPDATER:
+            doubt = doubt or self._watched.problem
         values = {"updater": self._updater, "store": str(self._folder or "none")}
         notes = {name: str(count) for name, count in self._unreadable.items()}
         for agent, source in self._inputs.items():

@@ -85,13 +85,18 @@ def test_a_new_world_is_looked_at_and_so_is_one_whose_time_went_back() -> None:
 def test_a_world_is_told_of_once_a_picture_of_it_came_or_after_a_while() -> None:
     watch = PictureWatch()
     assert not watch.is_blind(0.0)
+    assert not watch.problem
     watch.begin(100.0)
+    assert watch.problem == "no picture has come yet"
     assert watch.is_blind(100.0)
     assert watch.is_blind(100.0 + BLIND_S - 0.1)
     assert not watch.is_blind(100.0 + BLIND_S)
     watch.begin(200.0)
     watch.note("agent_0", 0.0, 201.0)
     assert not watch.is_blind(201.0)
+    assert not watch.problem
+    assert watch.is_silent("agent_0", SILENT_S, 201.0 + SILENT_S)
+    assert watch.problem == "no picture of agent_0 comes"
 
 
 @given(
