@@ -131,6 +131,16 @@ TRAINING: Mapping[str, str] = {
         "test/planner/training/learned/test_training.py"
         "::test_only_the_chooser_is_trained_where_a_reader_is_given"
     ),
+    "planner train ddaft data/tasks.json.gz --count 16 --model models/smollm2 "
+    "--start config/models/react.smollm2.gguf      --played-by smollm2 --option wording=short "
+    "--option offers=possible --agents 1 --max-cycles 30 --model-deadline 600      "
+    "--out data/smollm2_ddaft --iterations 1 --samples 17 --in-flight 1 --seed 1 "
+    "--longest 1600      --targets q_proj,k_proj,v_proj,o_proj,gate_proj,up_proj,down_proj "
+    "--rank 16 --alpha 32 --dropout 0      --rate 2e-4 --batch 1 --tuning-steps 24 "
+    "--tuning-seed 53 --evaluate partnr_val --evaluate-count 20": (
+        "test/planner/commands/test_planner_training.py"
+        "::test_llama_cpp_plays_a_policy_with_its_adapter"
+    ),
     "planner train ddaft data/tried.json.gz --learner network --start data/hd/planner.safetensors "
     "--out data/ddaft_1      --algorithm ddaft --seed 1 --first-rounds 1 --iterations 3 "
     "--samples 80 --steps 1500      --evaluate partnr_val --evaluate-count 80": (
