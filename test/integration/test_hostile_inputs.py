@@ -14,7 +14,7 @@ import pytest
 from planner.command_line import EXIT_INTERRUPTED
 
 PLANNER = Path(sys.executable).with_name("planner")
-INPUTS = 500
+INPUTS = 1000
 STARTED = re.compile(r"(\w+) started, process (\d+)")
 
 
