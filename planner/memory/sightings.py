@@ -245,28 +245,31 @@ BLIND_S = 10.0
 
 
 class PictureWatch:
-    """Knows when each camera's last picture came, and whether one of this world has.
-
-    Attributes:
-        problem: which pictures are missing; "" = none.
-    """
+    """Knows when each camera's last picture came, and whether one of this world has."""
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, float]] = {}
         self._begun_s: float | None = None
-        self.problem = ""
+        self._silent: set[str] = set()
+
+    @property
+    def problem(self) -> str:
+        """Which pictures are missing; "" = none."""
+        if self._begun_s is not None:
+            return "no picture has come yet"
+        return "; ".join(f"no picture of {agent} comes" for agent in sorted(self._silent))
 
     def begin(self, wall_s: float) -> None:
         """A world begins, of which nothing was seen yet."""
         self._last.clear()
+        self._silent.clear()
         self._begun_s = wall_s
-        self.problem = "no picture has come yet"
 
     def note(self, agent: str, stamp_s: float, wall_s: float) -> None:
         """A picture of an agent's camera came."""
         self._last[agent] = stamp_s, wall_s
         self._begun_s = None
-        self.problem = ""
+        self._silent.discard(agent)
 
     def is_blind(self, wall_s: float) -> bool:
         """Whether no picture of this world has come, which may still come soon."""
@@ -278,5 +281,5 @@ class PictureWatch:
         found = clock_s - stamp_s >= SILENT_S and wall_s - came_s >= SILENT_S
         if found:
             self._last[agent] = clock_s, wall_s
-            self.problem = f"no picture of {agent} comes"
+            self._silent.add(agent)
         return found

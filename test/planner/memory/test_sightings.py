@@ -97,6 +97,10 @@ def test_a_world_is_told_of_once_a_picture_of_it_came_or_after_a_while() -> None
     assert not watch.problem
     assert watch.is_silent("agent_0", SILENT_S, 201.0 + SILENT_S)
     assert watch.problem == "no picture of agent_0 comes"
+    watch.note("agent_1", SILENT_S, 201.0 + SILENT_S)
+    assert watch.problem == "no picture of agent_0 comes"
+    watch.note("agent_0", SILENT_S, 202.0 + SILENT_S)
+    assert not watch.problem
 
 
 @given(
