@@ -144,9 +144,9 @@ class BagWriter:
             raise PlannerError(f"{folder}: exists already, nothing is overwritten") from None
         except OSError as error:
             text = f"{folder}: cannot be written: {error}"
+            # An empty file is no bag, and no reader could tell why it is there.
+            shutil.rmtree(draft, ignore_errors=True)
             if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                # An empty file is no bag, and no reader could tell why it is there.
-                shutil.rmtree(draft, ignore_errors=True)
                 raise DiskFullError(text) from None
             raise PlannerError(text) from None
 
