@@ -54,6 +54,11 @@ class DeltaLog:
         return self._sequence or 0
 
     @property
+    def newest(self) -> int:
+        """The number of the newest change whose lines are here, also in a broken log; 0 = none."""
+        return self._changes[-1].sequence if self._changes else 0
+
+    @property
     def broken(self) -> bool:
         """Whether a snapshot is needed."""
         return self._sequence is None
@@ -70,13 +75,12 @@ class DeltaLog:
 
     def snapshot(self, stamp_s: float, sequence: int, entities: Iterable[Entity]) -> None:
         """Sets the whole list if the log is empty or broken, or the memory has restarted."""
-        known = self._changes[-1].sequence if self._changes else 0
         if not self.broken:
             # A restarted memory counts from zero again.
             if sequence >= self.sequence:
                 return
             self.forget()
-        elif sequence < known:
+        elif sequence < self.newest:
             return
         edits = tuple(self._difference({e.entity_id: e for e in entities}))
         self._take(MemoryChange(sequence, stamp_s, REPAIRED, edits))
@@ -155,6 +159,7 @@ class RosInputs:
     def update(self, message: Any) -> None:
         """Takes a planner_msgs/MemoryUpdate."""
         self.log.change(change_record(message))
+        self._note_changes()
 
     def mend(self, message: Any) -> None:
         """Takes a planner_msgs/EntityList where updates have been missed."""
@@ -162,6 +167,12 @@ class RosInputs:
         if self.log.broken or sequence < self.log.sequence:
             entities = [entity_record(entity) for entity in message.entities]
             self.log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
+            self._note_changes()
+
+    def _note_changes(self) -> None:
+        if self._belief is not None and self._belief.sequence < self._sequence:
+            self._belief = None
+        self.notify()
 
     def begin_world(self, loaded_s: float) -> None:
         """A world was loaded: what was believed of one before it tells nothing.
@@ -219,10 +230,21 @@ class RosInputs:
 
     @property
     def belief(self) -> Belief:
-        """The newest belief."""
+        """The newest belief, with the number of the newest change whose lines are here.
+
+        Graphs and changes come over topics of their own. Lines that come after the graph would
+        never be read if a planner asked from the graph's number on.
+        """
         if self._belief is None:
-            self._belief = graph_record(self._graph)
+            belief = graph_record(self._graph)
+            late = self.lacks_changes
+            self._belief = replace(belief, sequence=self.log.newest) if late else belief
         return self._belief
+
+    @property
+    def lacks_changes(self) -> bool:
+        """Whether the newest graph has changes whose lines have not come."""
+        return 0 < self.log.newest < self._sequence
 
     @property
     def layout(self) -> House:

@@ -150,6 +150,10 @@ class BeliefSource(Protocol):
     def belief(self) -> Belief:
         """The newest belief."""
 
+    @property
+    def lacks_changes(self) -> bool:
+        """Whether the belief has changes whose lines have not come."""
+
     async def changed(self) -> None:
         """Returns when the belief has changed."""
 
@@ -164,18 +168,18 @@ class BeliefWait:
     async def until_shown(self, ended: Mapping[str, AgentResult]) -> None:
         """Waits until the memory has heard of all calls and shows their effects, or the timeout.
 
-        With its report of a call, the memory publishes all that it learned until then.
+        With its report of a call, the memory publishes all that it learned until then, the lines
+        of the changes over a topic of their own.
         """
-        if not ended:
-            return
         heard_s = max(_reported_s(ended.values()), default=-math.inf) - _EQUAL_S
         try:
             async with asyncio.timeout(EFFECT_TIMEOUT_S):
-                while not self._shows(heard_s, ended):
+                while self._source.lacks_changes or not self._shows(heard_s, ended):
                     await self._source.changed()
         except TimeoutError:
             late = ", ".join(f"{agent} ended {one.call}" for agent, one in ended.items())
-            self._log(f"the memory does not show that {late}; going on with what it shows")
+            lacking = f"does not show that {late}" if late else "has not told all that it shows"
+            self._log(f"the memory {lacking}; going on with what it shows")
 
     def _shows(self, heard_s: float, ended: Mapping[str, AgentResult]) -> bool:
         belief = self._source.belief

@@ -1,4 +1,4 @@
-"""Waiting for a world in lockstep."""
+"""What a planner hears over ROS: worlds that begin anew, changes that come late, lockstep."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import asyncio
 from typing import Any
 
 import pytest
-from planner_msgs.msg import WorldGraph, WorldGraphNode
+from planner_msgs.msg import Entity as EntityMessage
+from planner_msgs.msg import EntityList, MemoryUpdate, Operation, WorldGraph, WorldGraphNode
 
 from planner.planning.planner_inputs import RosInputs, is_soon
 from planner.world.house import House
@@ -90,3 +91,38 @@ def test_the_first_news_may_come_after_the_graph_of_a_world_that_has_run_for_lon
     inputs.set_graph(graph(3600))
     inputs.begin_world(0.0)
     assert inputs.ready
+
+
+def change(sequence: int, text: str) -> Any:
+    entity = EntityMessage(id=106, name="cup_0", description=text)
+    operation = Operation(kind=Operation.UPDATE, entity=entity)
+    return MemoryUpdate(sequence=sequence, source="privileged", operations=[operation])
+
+
+def test_a_line_that_comes_after_the_graph_with_its_number_is_told_all_the_same(
+    inputs: RosInputs,
+) -> None:
+    inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
+    inputs.set_graph(graph(10, sequence=4))
+    asked_from = inputs.belief.sequence
+    inputs.set_graph(graph(11, sequence=6))
+    assert inputs.lacks_changes
+    assert inputs.deltas(asked_from) == []
+    asked_from = inputs.belief.sequence
+    inputs.update(change(5, "cup clean"))
+    assert inputs.lacks_changes
+    inputs.update(change(6, "cup clean with the Object.105"))
+    assert not inputs.lacks_changes
+    assert inputs.deltas(asked_from) == ["Update Object.106: cup clean with the Object.105"]
+    assert inputs.belief.sequence == 6
+
+
+def test_lines_that_are_lost_are_told_once_the_whole_list_comes(inputs: RosInputs) -> None:
+    inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
+    inputs.set_graph(graph(10, sequence=4))
+    asked_from = inputs.belief.sequence
+    inputs.update(change(6, "cup dirty"))
+    inputs.set_graph(graph(11, sequence=6))
+    assert (inputs.lacks_changes, inputs.belief.sequence) == (True, asked_from)
+    inputs.mend(EntityList(sequence=6, entities=[EntityMessage(id=106, description="cup dirty")]))
+    assert inputs.deltas(asked_from) == ["Update Object.106: cup dirty"]

@@ -181,6 +181,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.belief = Belief(0.0, 0, {})
+        self.lacks_changes = False
         self._listeners: list[asyncio.Future[None]] = []
 
     def publish(self, stamp_s: float) -> None:
@@ -236,6 +237,23 @@ def test_a_turn_is_waited_for_though_it_has_no_effect_on_things(code: SkillCode)
 )
 def test_what_the_memory_will_not_hear_of_is_not_waited_for(result: SkillResult) -> None:
     assert waited_until_s(result) == 0.0
+
+
+def test_lines_of_changes_that_come_after_their_graph_are_waited_for() -> None:
+    memory = Memory()
+    memory.lacks_changes = True
+
+    async def wait() -> None:
+        waiting = asyncio.ensure_future(BeliefWait(memory, print).until_shown({}))
+        await asyncio.sleep(0.0)
+        memory.publish(1.0)
+        await asyncio.sleep(0.0)
+        assert not waiting.done()
+        memory.lacks_changes = False
+        memory.publish(1.0)
+        await waiting
+
+    asyncio.run(wait())
 
 
 def test_a_memory_that_hears_nothing_is_not_waited_for_for_ever(

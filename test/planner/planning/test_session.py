@@ -70,6 +70,10 @@ class Around:
         return self._belief
 
     @property
+    def lacks_changes(self) -> bool:
+        return False
+
+    @property
     def layout(self) -> House:
         return self.toy.house.layout
 
