@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +18,7 @@ import pytest
 from bridge_harness import Client, write_world
 from node_processes import running
 from planner_harness import LATCHED, Instructions, script
-from planner_msgs.msg import Evaluation, SkillReport, WorldGraph
+from planner_msgs.msg import Evaluation, MemoryUpdate, SkillReport, WorldGraph
 from planner_msgs.srv import LoadEpisode
 
 from planner.app.embedded_run import prepare_embedded, prepare_graph
@@ -35,6 +35,7 @@ from planner.world.agents import default_bodies
 from planner.world.episode import Episode
 from planner.world.house import House
 from planner.world.house_checks import load_episode, load_house
+from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillName
 from planner.world.topics import InstructionCode
 from planner.world.vocabulary import AgentKind
@@ -107,6 +108,8 @@ class Stack:
     agents: tuple[str, ...]
     client: Client
     passed: bool = False
+    # What the skills reported and the memory told of the newest run over ROS, in its order.
+    told: list[str] = field(default_factory=list)
 
     @contextmanager
     def prepared(self, choice: PlannerChoice, model: str | ChatModel = "") -> Iterator[EpisodeRun]:
@@ -317,10 +320,12 @@ def over_ros(stack: Stack, planner: str, known: set[str], **parameters: object) 
     client.forget()
     stack.load(known)
     reports = client.listen(SkillReport, "/skills/results", 100)
+    updates = client.listen(MemoryUpdate, "/memory/updates", 1000)
     verdicts = client.listen(Evaluation, "/evaluation/result", 10)
     with running("task_planner", episode=stack.path, planner=planner, **parameters):
         result = Instructions(client).follow(agents=list(stack.agents))
         client.wait(lambda: verdicts, "the verdict")
+    stack.told = sorted(map(line, (*reports, *updates)))
     # Parts of Rearrange are reported besides the whole.
     whole = [r for r in reports if not r.part_of]
     verdict = verdicts[-1]
@@ -333,6 +338,17 @@ def over_ros(stack: Stack, planner: str, known: set[str], **parameters: object) 
         pytest.approx(verdict.percent_complete),
         tuple((p.text, p.satisfied) for p in verdict.propositions),
     )
+
+
+def line(message: SkillReport | MemoryUpdate) -> str:
+    """What a skill or the memory told, for whom a test has failed."""
+    told = (
+        f"{message.agent} {message.call}: {message.text}"
+        if isinstance(message, SkillReport)
+        else f"{message.source}: "
+        + "; ".join(f"{o.kind} {o.entity.name} {o.entity.description}" for o in message.operations)
+    )
+    return f"{stamp_seconds(message.header.stamp):9.2f} {told}"
 
 
 def replies(events: Sequence[Event], *, bare: bool) -> list[str]:
@@ -379,7 +395,7 @@ def test_a_planner_does_the_same_over_ros_and_in_process(stack: Stack, planner: 
     costs = found.evidence.keys() - expected.evidence.keys()
     assert bool(costs) is part.needs.model
     evidence = {key: text for key, text in found.evidence.items() if key not in costs}
-    assert replace(found, evidence=evidence) == expected
+    assert replace(found, evidence=evidence) == expected, "\n".join(("over ROS:", *stack.told))
     assert expected.code is InstructionCode.DONE
     fails = paper_replies is not None and paper_replies.ends_early(stack, planner)
     assert expected.success is not fails
