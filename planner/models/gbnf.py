@@ -23,6 +23,8 @@ _TOKEN = re.compile(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "]": "]", "[": "[", "^": "^"}
 _MANY = 1_000_000
+# llama.cpp makes a rule of each repetition that may be left out, and refuses to copy more of them.
+_MAX_COPIED = 2_000
 
 
 class GrammarError(PlannerError):
@@ -255,11 +257,26 @@ def _repeat(part: Part, tokens: list[tuple[str, str]]) -> Part:
     kind, word = tokens.pop()
     if kind == "bounds":
         min_count, max_count = (int(number) for number in word[1:-1].split(","))
+        if _optional(part) * max_count > _MAX_COPIED:
+            raise GrammarError(
+                f"what is repeated up to {max_count} times has bounds that llama.cpp does not "
+                f"multiply to more than {_MAX_COPIED}: make it a rule of its own"
+            )
     else:
         min_count, max_count = {"?": (0, 1), "*": (0, _MANY), "+": (1, _MANY)}[word]
     if isinstance(part, Chars):
         return Chars(part.run, min_count, max_count)
     return Repeat(part, min_count, max_count)
+
+
+def _optional(part: Part) -> int:
+    """How many repetitions inside of a part may be left out; those of other rules do not count."""
+    if isinstance(part, Chars | Repeat):
+        inside = _optional(part.part) if isinstance(part, Repeat) else 0
+        return inside + (part.max_count - part.min_count if part.max_count < _MANY else 1)
+    if isinstance(part, Sequence | Choice):
+        return sum(map(_optional, part.parts))
+    return 0
 
 
 def _unescaped(text: str) -> str:

@@ -261,6 +261,7 @@ def test_names_that_no_call_can_hold_are_left_out(name: str) -> None:
         ('root ::= "a"\nroot ::= "b"', "defined twice"),
         ('root ::= * "a"', "nothing can be repeated"),
         ('root ::= "\\q"', "unknown escape"),
+        ('root ::= ([a-z]{1,260} "."){0,8}', "a rule of its own"),
     ],
 )
 def test_what_is_no_grammar(text: str, reason: str) -> None:
@@ -276,6 +277,7 @@ def test_what_is_no_grammar(text: str, reason: str) -> None:
         ('root ::= [a-c]{2,3} "c"?', ["ab", "abc", "abcc"], ["a", "abcabc"]),
         ('root ::= "a" | "ab" | "abc"', ["a", "ab", "abc"], ["", "abcd"]),
         ('root ::= x "b"\nx ::= "a" | "c"', ["ab", "cb"], ["acb"]),
+        ('root ::= x{0,8}\nx ::= [a-z]{1,260} "."', ["", "a.b."], ["a"]),
     ],
 )
 def test_what_a_grammar_accepts(text: str, fits: list[str], misfits: list[str]) -> None:
