@@ -185,7 +185,7 @@ def _lines(questions: Iterable[Question]) -> str:
 
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _NONE = "none"
-# A rule of its own: of bounds in each other llama.cpp reads those only whose product is 2,000 at most.
+# A rule of its own: llama.cpp multiplies bounds in each other to 2,000 at most.
 _THOUGHTS = 'thoughts ::= thought{0,8}\nthought ::= [^\\n]{1,400} "\\n"\n'
 MAX_ERRANDS = 4
 
