@@ -30,7 +30,9 @@ class Discourse(RoomContexts):
         super().__init__(source)
         self._nouns: list[Noun] = []
         self._protected: list[Noun] = []
-        self._sliced: list[Noun] = []
+        # What each request sliced, from where slices were last spoken of.
+        self._sliced: list[list[Noun]] = []
+        self._slices_meant = False
         self._made: list[tuple[Noun, str]] = []
         self._before: int | None = None
         # The last of whom was spoken, and whether the latest request is about people alone.
@@ -117,7 +119,10 @@ class Discourse(RoomContexts):
             topics = [tool for tool in do.tools if topical and isinstance(tool, Noun)]
             self._spoken.append(Spoken(own, targets, anchors, places, topics))
         if do.act is Act.MAKE and "sliced" in do.states:
-            self._sliced += own
+            before = {id(thing) for group in self._sliced for thing in group}
+            if whole := [thing for thing in own if id(thing) not in before]:
+                self._sliced = [*([] if self._slices_meant else self._sliced), whole]
+                self._slices_meant = False
         self._made += [(thing, s) for thing in own for s in do.states if do.act is Act.MAKE]
 
     def _swap_places(self, do: Do, own: list[Noun]) -> None:
@@ -184,16 +189,21 @@ class Discourse(RoomContexts):
         if isinstance(phrase, Either):
             phrase.options = [self._noun(option, own) for option in phrase.options]
             return [phrase]
+        if phrase.kind == "slice" and phrase.plural and not phrase.described and self._sliced:
+            self._slices_meant = True
+            return [thing for group in self._sliced for thing in group]
         return [self._noun(phrase, own)]
 
     def _noun(self, noun: Noun, own: list[Noun]) -> Noun:
         """A noun with its own references resolved, or the earlier one that it repeats."""
         if noun.kind == "slice" and self._sliced:
-            if noun.plural and not noun.described:
-                return self._sliced[-1]
+            last = self._sliced[-1]
+            if len(last) > 1:
+                # "Slice a potato and an apple and cook one slice".
+                raise self._source.ask(AskReason.WHICH, noun.start, noun.end)
             # "Slice a potato and cook one slice": of that.
-            noun.part_of = noun.part_of or self._sliced[-1]
-            cut = f"{self._sliced[-1].kind} slice"
+            noun.part_of = noun.part_of or last[0]
+            cut = f"{last[0].kind} slice"
             noun.kind = cut if whole_of(cut) else noun.kind
         if noun.vague:
             raise self._source.ask(AskReason.WHAT, noun.start, noun.end)

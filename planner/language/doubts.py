@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
-from planner.language.english import THE, table, words
+from planner.language.english import THE, TOO, table, words
 from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot, is_hollow
 from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
@@ -44,6 +44,7 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         _there_or_from_there(source, do)
         _of_a_remark(source, order, do)
         _gone_with(source, do)
+        _beside_both(source, do)
     for going, do in itertools.pairwise(order.requests):
         _from_there(source, going, do)
     if not sure:
@@ -123,6 +124,14 @@ def _from_there(source: Source, going: Do, do: Do) -> None:
     if got and do.act is Act.GO:
         # "Get the cup and go to the hall": with the cup?
         raise source.ask(AskReason.WHERE, going.start, do.end)
+
+
+def _beside_both(source: Source, do: Do) -> None:
+    """Asks whether "put it behind the plate and the cup" moves the cup as well."""
+    for where, thing in itertools.product(do.to[-1:], _nouns(do)):
+        joined = source.word(where.end) == "and" and where.end + 1 == thing.start
+        if joined and where.relation in BY_SIDE and not source.longest(thing.end, TOO):
+            raise source.ask(AskReason.WHICH, where.start, thing.end)
 
 
 def _gone_with(source: Source, do: Do) -> None:

@@ -32,6 +32,8 @@ ASKED = [
     ("Put the pear on the shelf inside the fridge.", "which"),
     ("Put a pan on the desk with a pear inside of it.", "which"),
     ("Take the pen to the desk, move to the shelf.", "what"),
+    ("Put the pan on the stove to the left of the kettle and the mug.", "which"),
+    ("Slice an apple and a pear and cook one slice.", "which"),
     (
         (
             "Take the hat and the scarf to the closet. Then take the pen to the office. "
@@ -112,6 +114,14 @@ SAME = [
     ("Heat the pear to place it on the desk.", "Heat the pear and place it on the desk."),
     ("Examine the pen under light from the lamp.", "Examine the pen under the lamp."),
     ("Heat the pie on the stove.", "Put the pie on top of the stove, then turn on the stove."),
+    (
+        "Cut an apple and a pear, and put the slices on the tray.",
+        "Slice an apple and a pear and put them on the tray.",
+    ),
+    (
+        "Slice the apple, slice the pear, and put the slices on the tray.",
+        "Slice the apple and the pear, and put both on the tray.",
+    ),
     ("Fill the box with pens.", "Put the pens in the box."),
     ("Throw the can on the desk away.", "Throw away the can on the desk."),
     ("Clear the cups from the desk into the box.", "Put the cups from the desk into the box."),
