@@ -23,8 +23,9 @@ _TOKEN = re.compile(
 )
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "]": "]", "[": "[", "^": "^"}
 _MANY = 1_000_000
-# llama.cpp makes a rule of each repetition that may be left out, and refuses to copy more of them.
-_MAX_COPIED = 2_000
+# llama.cpp takes a higher bound for none. It makes a rule of each repetition that may be left out,
+# and refuses to copy more of these.
+MAX_BOUND = 2_000
 
 
 class GrammarError(PlannerError):
@@ -257,10 +258,12 @@ def _repeat(part: Part, tokens: list[tuple[str, str]]) -> Part:
     kind, word = tokens.pop()
     if kind == "bounds":
         min_count, max_count = (int(number) for number in word[1:-1].split(","))
-        if _optional(part) * max_count > _MAX_COPIED:
+        if max_count > MAX_BOUND:
+            raise GrammarError(f"{word}: a bound above {MAX_BOUND} is none in llama.cpp")
+        if _optional(part) * max_count > MAX_BOUND:
             raise GrammarError(
                 f"what is repeated up to {max_count} times has bounds that llama.cpp does not "
-                f"multiply to more than {_MAX_COPIED}: make it a rule of its own"
+                f"multiply to more than {MAX_BOUND}: make it a rule of its own"
             )
     else:
         min_count, max_count = {"?": (0, 1), "*": (0, _MANY), "+": (1, _MANY)}[word]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
-from planner.models.gbnf import quoted
+from planner.models.gbnf import MAX_BOUND, quoted
 from planner.models.replies.form import ReplyError
 
 # Longer replies are refused without reading them.
@@ -92,6 +92,10 @@ class Entries:
         return value if isinstance(value, tuple) else ()
 
 
+_CHARACTER = r'([^"\\\n] | "\\" ["\\/nt])'
+_PART = 1_000
+
+
 @dataclass(frozen=True)
 class DictionaryReply:
     """The form of one dictionary; a `planner.models.replies.form.ReplyForm`."""
@@ -112,7 +116,9 @@ class DictionaryReply:
     def _rule(self, name: str, key: Key, rules: dict[str, str]) -> str:
         match key:
             case TextKey():
-                rules[name] = _text_rule(key)
+                rules[name] = _text_rule(key, f"{name}part")
+                if not key.words and key.max_characters > MAX_BOUND:
+                    rules[f"{name}part"] = f"{_CHARACTER}{{{_PART},{_PART}}}"
             case TextsKey():
                 more = max(key.max_items - 1, 0)
                 item = _any_text(key.max_characters)
@@ -152,13 +158,16 @@ class DictionaryReply:
         return Entries(values, tuple(dropped))
 
 
-def _any_text(max_characters: int) -> str:
-    return rf'"\"" ([^"\\\n] | "\\" ["\\/nt]){{0,{max_characters}}} "\""'
+def _any_text(max_characters: int, part: str = "") -> str:
+    """A text; what is longer than a bound may be begins with some of the rule `part`."""
+    parts = -(min(0, MAX_BOUND - max_characters) // _PART)
+    head = f"{part}{{0,{parts}}} " if parts else ""
+    return rf'"\"" {head}{_CHARACTER}{{0,{max_characters - parts * _PART}}} "\""'
 
 
-def _text_rule(key: TextKey) -> str:
+def _text_rule(key: TextKey, part: str) -> str:
     choices = [quoted(json.dumps(word, ensure_ascii=False)) for word in key.words]
-    choices = choices or [_any_text(key.max_characters)]
+    choices = choices or [_any_text(key.max_characters, part)]
     return " | ".join([*choices, '"null"'] if key.is_optional else choices)
 
 

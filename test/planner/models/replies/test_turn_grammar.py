@@ -262,6 +262,7 @@ def test_names_that_no_call_can_hold_are_left_out(name: str) -> None:
         ('root ::= * "a"', "nothing can be repeated"),
         ('root ::= "\\q"', "unknown escape"),
         ('root ::= ([a-z]{1,260} "."){0,8}', "a rule of its own"),
+        ("root ::= [a-z]{0,2001}", "above 2000"),
     ],
 )
 def test_what_is_no_grammar(text: str, reason: str) -> None:
