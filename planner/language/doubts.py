@@ -42,6 +42,7 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
                 _one_of_some(source, noun)
         _listed(source, do)
         _there_or_from_there(source, do)
+        _not_tolerated(source, do)
         _of_a_remark(source, order, do)
         _gone_with(source, do)
         _beside_both(source, do)
@@ -220,12 +221,12 @@ def _there_or_from_there(source: Source, do: Do) -> None:
         raise source.ask(AskReason.DONE, do.start, do.end)
     for noun in _nouns(do):
         said = {*source.words[noun.start : noun.end]}
-        that = noun.count is Amount.ALL and not noun.plural and source.word(noun.start) in _THAT
+        mass = noun.count is Amount.ALL and not noun.plural and noun.kind in ("fruit", "food")
         if {"different", "separate"} & said or (fetched and "anything" in said) or (
-            that and noun.kind in ("fruit", "food")
+            mass and (noun.bare or source.word(noun.start) in _THAT)
         ):  # fmt: skip
-            # "Bring different cups": than which? "Bring me anything from the fridge", "that fruit":
-            # all of it?
+            # "Bring different cups": than which? "Bring me anything from the fridge", "wash food",
+            # "that fruit": all of it?
             raise source.ask(AskReason.WHICH, noun.start, noun.end)
         if do.act is Act.MAKE and source.word(do.start) in ("clean", "empty") and (
             noun.bare and not noun.plural and noun.where
@@ -241,6 +242,14 @@ def _there_or_from_there(source: Source, do: Do) -> None:
             if carried and beside and where.relation in _HELD and not fixed:
                 # "Move the knife in the cup to the sink": with the cup?
                 raise source.ask(AskReason.WHICH, noun.start, where.end)
+
+
+def _not_tolerated(source: Source, do: Do) -> None:
+    """Asks which fruit "I am allergic to apples, bring me a fruit" means."""
+    told = {"allergic", "allergy", "allergies", "intolerant"} & {*source.words}
+    for noun in _nouns(do) if told else ():
+        if not noun.definite:
+            raise source.ask(AskReason.WHICH, noun.start, noun.end)
 
 
 def _only_stated(source: Source, order: Order) -> None:

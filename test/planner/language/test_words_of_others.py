@@ -34,6 +34,8 @@ ASKED = [
     ("Take the pen to the desk, move to the shelf.", "what"),
     ("Put the pan on the stove to the left of the kettle and the mug.", "which"),
     ("Slice an apple and a pear and cook one slice.", "which"),
+    ("Wash and slice food.", "which"),
+    ("Sorry, I am allergic to peaches. Can I have a fruit?", "which"),
     (
         (
             "Take the hat and the scarf to the closet. Then take the pen to the office. "
