@@ -62,8 +62,11 @@ def demo(*words: str, timeout_s: float) -> subprocess.CompletedProcess[str]:
     [
         (f"--pace={DEFAULT_PACE}", 0),
         pytest.param(f"--pace={DEFAULT_PACE}", 3, marks=pytest.mark.slow),
-        pytest.param("--pace=1", 3, marks=pytest.mark.slow),
-        pytest.param("--fast", 3, marks=pytest.mark.slow),
+        # By day beside what else the slow suite runs; by night the machine is kept busy here, too.
+        pytest.param("--pace=1", 0, marks=pytest.mark.slow),
+        pytest.param("--fast", 0, marks=pytest.mark.slow),
+        pytest.param("--pace=1", 3, marks=[pytest.mark.slow, pytest.mark.nightly]),
+        pytest.param("--fast", 3, marks=[pytest.mark.slow, pytest.mark.nightly]),
     ],
 )
 def test_the_bag_says_what_was_said_live(

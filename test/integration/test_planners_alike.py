@@ -155,9 +155,9 @@ class Stack:
 
 
 # At every change: these in a world without pictures, one for each way to decide (rules, words, a
-# network, a language model). The slow tests have these with each task as well, and all others in a
-# world without pictures, or with, if they look at them; the nightly ones have all of it, and with
-# both agents those that decide for both at once.
+# network, a language model). The slow tests have these with a task as well, those that read words
+# with each, and all others in a world without pictures, or with, if they look at them; the nightly
+# ones have all of it, and with both agents those that decide for both at once.
 AT_EVERY_CHANGE = ("expert", "words", "learned", "react")
 
 
@@ -168,7 +168,8 @@ def _is_fast(world: str, planner: str) -> bool:
 def _marks(world: str, planner: str) -> Sequence[pytest.MarkDecorator]:
     if _is_fast(world, planner):
         return ()
-    by_day = planner in AT_EVERY_CHANGE or world == (GRAPH if _fits(GRAPH, planner) else "cup")
+    home = "cup" if planner in AT_EVERY_CHANGE or not _fits(GRAPH, planner) else GRAPH
+    by_day = world == home or planner in ("words", "learned")
     return (pytest.mark.slow,) if by_day else (pytest.mark.slow, pytest.mark.nightly)
 
 
