@@ -148,11 +148,23 @@ class OccasionFrames(StateFrames):
         return self.brew(Verb("make", Frame.BREW), at, at, None)
 
     def brew(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
-        """BREW: coffee or tea."""
-        source = self._source
+        """BREW: "coffee", "toast, coffee and tea"."""
         if given is not None:
             return None
-        i += source.word(i) in ("me", "us")
+        found = self._brewed(start, i + (self._source.word(i) in ("me", "us")))
+        while found is not None:
+            dos, end = found
+            j = end + (self._source.word(end) == ",")
+            j += self._source.word(j) == "and"
+            more = self._brewed(j, j) if j > end else None
+            if more is None:
+                break
+            found = [*dos, *more[0]], more[1]
+        return found
+
+    def _brewed(self, start: int, i: int) -> Dos | None:
+        """One drink, or toast."""
+        source = self._source
         bread = self.item(i)
         if source.word(i) == "toast":
             return self._make([Noun("bread slice", i, i + 1)], ["toasted"], start, i + 1)

@@ -111,6 +111,8 @@ SAME = [
         "Take the soap from the back of the toilet to the sink.",
         "Take the soap off the toilet to the sink.",
     ),
+    ("Make toast, coffee and tea.", "Make toast. Make coffee. Make tea."),
+    ("Serve coffee for two and tea for three.", "Make coffee for two. Make tea for three."),
     # What it is done for
     ("Wash the pear to put in the bowl.", "Wash the pear and put it in the bowl."),
     ("Heat the pear to place it on the desk.", "Heat the pear and place it on the desk."),
