@@ -85,6 +85,10 @@ class DeltaLog:
         edits = tuple(self._difference({e.entity_id: e for e in entities}))
         self._take(MemoryChange(sequence, stamp_s, REPAIRED, edits))
 
+    def give_up(self) -> None:
+        """The next change is not waited for any longer: a snapshot is needed."""
+        self._sequence = None
+
     def forget(self) -> None:
         """Discards everything, for another world."""
         self._entities.clear()
@@ -141,6 +145,8 @@ class RosInputs:
         self._began_early = False
         self._knows_world = False
         self.log = DeltaLog()
+        # The newest list of entities, a planner_msgs/EntityList.
+        self._list: Any = None
 
     # Inputs
 
@@ -163,11 +169,18 @@ class RosInputs:
 
     def mend(self, message: Any) -> None:
         """Takes a planner_msgs/EntityList where updates have been missed."""
-        sequence = int(message.sequence)
+        sequence, self._list = int(message.sequence), message
         if self.log.broken or sequence < self.log.sequence:
             entities = [entity_record(entity) for entity in message.entities]
             self.log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
             self._note_changes()
+
+    def make_up(self) -> None:
+        """Takes the newest list for changes that should have come long ago."""
+        newer = self._list is not None and int(self._list.sequence) > self.log.newest
+        if newer and self.lacks_changes:
+            self.log.give_up()
+            self.mend(self._list)
 
     def _note_changes(self) -> None:
         if self._belief is not None and self._belief.sequence < self._sequence:

@@ -154,6 +154,9 @@ class BeliefSource(Protocol):
     def lacks_changes(self) -> bool:
         """Whether the belief has changes whose lines have not come."""
 
+    def make_up(self) -> None:
+        """Does without lines that should have come."""
+
     async def changed(self) -> None:
         """Returns when the belief has changed."""
 
@@ -177,6 +180,7 @@ class BeliefWait:
                 while self._source.lacks_changes or not self._shows(heard_s, ended):
                     await self._source.changed()
         except TimeoutError:
+            self._source.make_up()
             late = ", ".join(f"{agent} ended {one.call}" for agent, one in ended.items())
             lacking = f"does not show that {late}" if late else "has not told all that it shows"
             self._log(f"the memory {lacking}; going on with what it shows")

@@ -117,6 +117,20 @@ def test_a_line_that_comes_after_the_graph_with_its_number_is_told_all_the_same(
     assert inputs.belief.sequence == 6
 
 
+def test_a_line_that_is_the_last_and_lost_is_made_up_from_the_list(inputs: RosInputs) -> None:
+    inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
+    inputs.set_graph(graph(10, sequence=5))
+    asked_from = inputs.belief.sequence
+    inputs.mend(EntityList(sequence=5, entities=[EntityMessage(id=106, description="cup dirty")]))
+    assert inputs.lacks_changes
+    inputs.make_up()
+    assert not inputs.lacks_changes
+    assert inputs.deltas(asked_from) == ["Update Object.106: cup dirty"]
+    # It may come all the same.
+    inputs.update(change(5, "cup dirty"))
+    assert inputs.deltas(inputs.belief.sequence) == []
+
+
 def test_lines_that_are_lost_are_told_once_the_whole_list_comes(inputs: RosInputs) -> None:
     inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
     inputs.set_graph(graph(10, sequence=4))

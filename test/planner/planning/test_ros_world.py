@@ -184,6 +184,9 @@ class Memory:
         self.lacks_changes = False
         self._listeners: list[asyncio.Future[None]] = []
 
+    def make_up(self) -> None:
+        self.lacks_changes = False
+
     def publish(self, stamp_s: float) -> None:
         self.belief = Belief(stamp_s, 0, {})
         listeners, self._listeners = self._listeners, []

@@ -73,6 +73,9 @@ class Around:
     def lacks_changes(self) -> bool:
         return False
 
+    def make_up(self) -> None:
+        """Nothing is lacking."""
+
     @property
     def layout(self) -> House:
         return self.toy.house.layout
