@@ -465,9 +465,9 @@ class MovingFrames(OccasionFrames):
     def fill(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """FILL: with a drink, or with things."""
         source = self._source
-        if given is None and self._liquid(i):
-            # "Fill water into the bathtub".
-            return self.pour(_verb, start, i, given)
+        if given is None and self._liquid(i) and (poured := self.pour(_verb, start, i, given)):
+            # "Fill water into the bathtub", not "fill the water pitcher".
+            return poured
         segments = self._segments(i, given)
         if segments is None:
             return None

@@ -131,6 +131,7 @@ SAME = [
     ("Clear the cups from the desk into the box.", "Put the cups from the desk into the box."),
     ("Clear the desk into the box.", "Put everything on the desk into the box."),
     ("Fill water into the mug.", "Fill the mug with water."),
+    ("Fill up the water pitcher.", "Fill the water pitcher up."),
     ("Bring me the vase of the hall.", "Bring me the vase in the hall."),
     ("Put the cup to the front of the box.", "Put the cup in front of the box."),
     ("Kitchen robot, throw the coke can away.", "Throw away the coke can."),
