@@ -163,17 +163,23 @@ class RosInputs:
         self.notify()
 
     def update(self, message: Any) -> None:
-        """Takes a planner_msgs/MemoryUpdate."""
+        """Takes a planner_msgs/MemoryUpdate.
+
+        It wakes the waiters only if the graph came first: each time that they wake is a decision.
+        """
+        is_late = self.lacks_changes
         self.log.change(change_record(message))
-        self._note_changes()
+        if is_late:
+            self._renumber()
 
     def mend(self, message: Any) -> None:
         """Takes a planner_msgs/EntityList where updates have been missed."""
-        sequence, self._list = int(message.sequence), message
+        sequence, self._list, is_late = int(message.sequence), message, self.lacks_changes
         if self.log.broken or sequence < self.log.sequence:
             entities = [entity_record(entity) for entity in message.entities]
             self.log.snapshot(stamp_seconds(message.header.stamp), sequence, entities)
-            self._note_changes()
+            if is_late:
+                self._renumber()
 
     def make_up(self) -> None:
         """Takes the newest list for changes that should have come long ago."""
@@ -182,9 +188,8 @@ class RosInputs:
             self.log.give_up()
             self.mend(self._list)
 
-    def _note_changes(self) -> None:
-        if self._belief is not None and self._belief.sequence < self._sequence:
-            self._belief = None
+    def _renumber(self) -> None:
+        self._belief = None
         self.notify()
 
     def begin_world(self, loaded_s: float) -> None:

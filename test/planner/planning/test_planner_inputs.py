@@ -117,6 +117,25 @@ def test_a_line_that_comes_after_the_graph_with_its_number_is_told_all_the_same(
     assert inputs.belief.sequence == 6
 
 
+@pytest.mark.parametrize("is_late", [False, True])
+def test_a_line_wakes_who_waits_only_if_its_graph_came_first(
+    inputs: RosInputs, is_late: bool
+) -> None:
+    inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
+    inputs.set_graph(graph(10, sequence=5 if is_late else 4))
+
+    async def woken() -> bool:
+        waiting = asyncio.ensure_future(inputs.changed())
+        await asyncio.sleep(0.0)
+        inputs.update(change(5, "cup dirty"))
+        await asyncio.sleep(0.0)
+        woke = waiting.done()
+        waiting.cancel()
+        return woke
+
+    assert asyncio.run(woken()) is is_late
+
+
 def test_a_line_that_is_the_last_and_lost_is_made_up_from_the_list(inputs: RosInputs) -> None:
     inputs.mend(EntityList(sequence=4, entities=[EntityMessage(id=106, description="cup")]))
     inputs.set_graph(graph(10, sequence=5))
