@@ -98,6 +98,10 @@ def same_host(gid: bytes, other: bytes) -> bool:
     return gid[_HOST] == other[_HOST]
 
 
+def _low_bits(gid: bytes) -> int:
+    return int.from_bytes(gid[_PROCESS], "little")
+
+
 class Peers:
     """The possible clients or servers of a goal.
 
@@ -127,23 +131,24 @@ class Peers:
             gone: as `surely_gone`, if each peer is known to have taken part: one that is dead
                 already counts as lost.
         """
-        self._what = what
+        self._what, self._own_gid, self._processes, self._gone = what, own_gid, processes, gone
         self._mark = slice(None) if endpoints else _PARTICIPANT
-        self._gids = frozenset(gid[self._mark] for gid in gids)
-        self._unseen: set[bytes] = set()
-        self._processes = processes
-        self._dead = False
+        self._settled = False
         self._running: dict[int, frozenset[tuple[int, str]]] = {}
-        for gid in self._gids:
-            if own_gid is not None and same_host(gid, own_gid):
-                low_bits = int.from_bytes(gid[_PROCESS], "little")
-                running = processes(low_bits)
-                # None: it runs in another pid namespace, or it was killed and is still listed.
-                if running:
-                    self._running[low_bits] = running
-                else:
-                    self._unseen.add(gid)
-                    self._dead = self._dead or gone(low_bits)
+        self._record(gids)
+
+    def _record(self, gids: Collection[bytes]) -> None:
+        self._gids = frozenset(gid[self._mark] for gid in gids)
+        self._unseen = {gid for gid in self._gids if self._is_here(gid)}
+        for gid in tuple(self._unseen):
+            # None: it runs in another pid namespace, or it was killed and is still listed.
+            if running := self._processes(_low_bits(gid)):
+                self._running[_low_bits(gid)] = running
+                self._unseen.remove(gid)
+        self._dead = any(self._gone(_low_bits(gid)) for gid in self._unseen)
+
+    def _is_here(self, gid: bytes) -> bool:
+        return self._own_gid is not None and same_host(gid, self._own_gid)
 
     @property
     def doubtful(self) -> bool:
@@ -152,6 +157,7 @@ class Peers:
 
     def settle(self) -> None:
         """One of them has answered: drops those that may be dead if others run."""
+        self._settled = True
         if self._running:
             self._gids -= self._unseen
 
@@ -162,6 +168,10 @@ class Peers:
             gids: of the current peers.
             count: of current peers, for middlewares that do not report GUIDs.
         """
+        if self._settled and not self._running and self._gids == self._unseen:
+            # Whoever answered was not listed yet.
+            here = [g for g in gids if self._is_here(g) and self._processes(_low_bits(g))]
+            self._record(here or self._gids)
         if not self._gids and count == 0:
             return f"no {self._what} of this action is left"
         if not self._gids <= {gid[self._mark] for gid in gids}:

@@ -239,6 +239,8 @@ class InstructClient:
         self._asked_s = self._open_s = 0.0
         self._asked: Any = None
         self._canceled = False
+        # Why its server counts as dead.
+        self._why = ""
 
     @property
     def is_ready(self) -> bool:
@@ -281,7 +283,7 @@ class InstructClient:
             heard_s = time.monotonic()
             if result is not None and (result.code != InstructionCode.WORLD_LOST or self._canceled):
                 return result
-            lost = "the task planner died" if result is None else result.text
+            lost = f"the task planner died: {self._why}" if result is None else result.text
             if self._canceled:
                 break
             on_lost(lost, result is not None)
@@ -319,7 +321,8 @@ class InstructClient:
         sent = self._client.send(goal, goal_uuid=UUID(uuid=list(number.bytes)))
         sent.add_done_callback(partial(self._on_accepted, answer))
         while not answer.done():
-            if self._ends.lost_server(self._servers):
+            if reason := self._ends.lost_server(self._servers):
+                self._why = reason
                 break
             timeout_s = accept_timeout_s(self._servers)
             if not self.is_accepted and time.monotonic() - sent_s > timeout_s:
@@ -364,11 +367,10 @@ class InstructClient:
             self._asked.cancel()
             self._ask_for_result(answer)
 
-    @staticmethod
-    def _on_ended(answer: Future[Any], response: Any) -> None:
+    def _on_ended(self, answer: Future[Any], response: Any) -> None:
         reason = why_no_result(response)
         if response is None or response.status == GoalStatus.STATUS_UNKNOWN:
-            # Its server has ended and another one answered.
+            self._why = "another one answered, which does not know the instruction"
             answer.set_result(None)
         elif reason:
             answer.set_exception(PlannerError(f"the task planner gave no result: {reason}"))

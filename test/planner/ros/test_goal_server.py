@@ -99,6 +99,18 @@ def test_a_killed_server_that_is_still_listed_is_doubted_and_not_missed_later() 
     assert servers.lost([], 0) != ""
 
 
+def test_a_server_that_answers_before_it_is_listed_is_the_one_that_is_followed() -> None:
+    alive = {301: frozenset({(301, "12")})}
+    servers = Peers([gid(300)], gid(4), lambda bits: alive.get(bits, frozenset()), "server")
+    servers.settle()
+    assert servers.lost([gid(300)], 1) == ""
+    assert servers.lost([gid(300), gid(301)], 2) == ""
+    # The lease of the killed one has ended.
+    assert servers.lost([gid(301)], 1) == ""
+    alive.clear()
+    assert servers.lost([gid(301)], 1) != ""
+
+
 def test_without_ids_only_the_last_client_can_be_missed() -> None:
     clients = Peers([], None)
     assert clients.lost([], 1) == ""
