@@ -241,8 +241,9 @@ def test_views_that_do_not_change_are_left_out(tmp_path: Path, talker: Node) -> 
         for publisher, picture in zip(publishers, (rgb, depth), strict=True):
             picture.header.stamp.sec, picture.header.stamp.nanosec = divmod(k * 10**8, 10**9)
             publisher.publish(picture)
-            assert publisher.wait_for_all_acked()
         time.sleep(0.02)
+    # Once: a reader that is idle says what it has every three seconds.
+    assert all(publisher.wait_for_all_acked() for publisher in publishers)
     recorder.send_signal(signal.SIGINT)
     assert recorder.wait(60) == 0
     counts = {name: topic.count for name, topic in Bag(bag).topics.items() if "hand" in name}
@@ -425,9 +426,8 @@ def test_a_bag_goes_on_in_its_next_file(tmp_path: Path, talker: Node) -> None:
         while len(list(bag.glob("*.mcap"))) < 4:
             assert time.monotonic() < deadline
             words.publish(String(data=str(count)))
-            assert words.wait_for_all_acked()
             count += 1
-            time.sleep(0.01)
+            time.sleep(0.02)
     finally:
         recorder.send_signal(signal.SIGINT)
         assert recorder.wait(60) == 0
