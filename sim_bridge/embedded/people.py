@@ -43,6 +43,7 @@ class Walk:
     Attributes:
         agent: whom the person follows, or who follows; "" = nobody.
         place: where a person goes who is followed; "" = the person comes along.
+        goal: the cell of the place, which is searched for once; None = not yet, or there is none.
         corners: of the way, the next one first.
         planned_s: when that was found; -inf = never.
         still_s: for how long both have been standing.
@@ -51,6 +52,7 @@ class Walk:
 
     agent: str
     place: str = ""
+    goal: int | None = None
     corners: list[tuple[float, float]] = field(default_factory=list)
     planned_s: float = -math.inf
     still_s: float = 0.0

@@ -231,7 +231,7 @@ def _stroll_on(world: KinematicWorld, person: Thing, walk: Walk, dt_s: float) ->
     """A step of one who walks alone."""
     if walk.planned_s == -math.inf:
         _stand_up(world, person)
-        walk.corners, walk.planned_s = _way_to(world, person, walk.place), world.time_s
+        walk.corners, walk.planned_s = _way_to(world, person, walk), world.time_s
     if walk.corners:
         _step(world, person, walk, dt_s)
     else:
@@ -242,7 +242,7 @@ def _lead_on(world: KinematicWorld, person: Thing, walk: Walk, away_m: float, dt
     """A step of one who is followed, and who waits for an agent that is behind."""
     if walk.planned_s == -math.inf:
         _stand_up(world, person)
-        walk.corners = _way_to(world, person, walk.place)
+        walk.corners = _way_to(world, person, walk)
         walk.planned_s = world.time_s
     if walk.corners and away_m <= AHEAD_M:
         _step(world, person, walk, dt_s)
@@ -253,10 +253,12 @@ def _lead_on(world: KinematicWorld, person: Thing, walk: Walk, away_m: float, dt
         world.walks.pop(person.name)
 
 
-def _way_to(world: KinematicWorld, person: Thing, place: str) -> list[tuple[float, float]]:
-    """The corners of a person's way to a place, around agents if there is one."""
+def _way_to(world: KinematicWorld, person: Thing, walk: Walk) -> list[tuple[float, float]]:
+    """The corners of a person's way to the walk's place, around agents if there is one."""
     grid, ways = world.ground.grid(RADIUS_M), world.ground.ways(RADIUS_M)
-    here, goal = standing_cell(grid, person.x_m, person.y_m), floor_cell(grid, world.house, place)
+    if walk.goal is None:
+        walk.goal = floor_cell(grid, world.house, walk.place)
+    here, goal = standing_cell(grid, person.x_m, person.y_m), walk.goal
     if goal is None:
         return []
     apart_m = 2 * RADIUS_M + grid.cell_m
@@ -294,7 +296,7 @@ def _step(world: KinematicWorld, person: Thing, walk: Walk, dt_s: float) -> None
     if walk.blocked_s < _SQUEEZES_S and _in_the_way(world, person, x, y):
         walk.planned_s = min(walk.planned_s, world.time_s - _REPLAN_S)
         if walk.place:
-            walk.corners = _way_to(world, person, walk.place)
+            walk.corners = _way_to(world, person, walk)
         return
     walk.blocked_s = 0.0
     room = world.house.room_at(x, y, guess=person.room) or person.room
