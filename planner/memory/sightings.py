@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy import ndimage
 
 from planner.memory.camera import unproject
 from planner.memory.entity_list import OPENNESS_TOLERANCE
@@ -59,6 +58,9 @@ def sightings_of_images(frame: CameraFrame, names: Mapping[int, str]) -> list[Si
     Raises:
         PlannerError: for a frame without instance ids.
     """
+    # Imported here: a third of a second, which a memory from pictures alone does not need.
+    from scipy import ndimage
+
     if frame.instances is None:
         raise PlannerError("the camera gives no instance ids, which this memory needs")
     total = frame.instances.size
