@@ -175,11 +175,20 @@ class Client:
             self._states[:] = [state]
 
     def call(self, kind: type, name: str, **fields: object) -> Any:
-        """Calls a service."""
+        """Calls a service, and again every ten seconds.
+
+        The middleware drops an answer if it has not matched its reader within a tenth of a second.
+        """
         client = self.node.create_client(kind, name)
         self.wait(client.service_is_ready, name)
-        answer = client.call_async(kind.Request(**fields))
-        self.wait(answer.done, f"the answer of {name}")
+        began_s, asked = time.monotonic(), []
+
+        def answered() -> Any:
+            if time.monotonic() - began_s >= 10.0 * len(asked):
+                asked.append(client.call_async(kind.Request(**fields)))
+            return next((answer for answer in asked if answer.done()), None)
+
+        answer = self.wait(answered, f"the answer of {name}")
         self.node.destroy_client(client)
         return answer.result()
 
