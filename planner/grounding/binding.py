@@ -21,7 +21,14 @@ from planner.grounding.records import (
 )
 from planner.grounding.scene import Scene, Thing, classes_of
 from planner.grounding.spots import key_of
-from planner.language.goal_form import Anchor, Description, Mention, NounPhrase, OneOf
+from planner.language.goal_form import (
+    Anchor,
+    Description,
+    Mention,
+    NounPhrase,
+    OneOf,
+    phrases_within,
+)
 from planner.language.interpretation import AnswerSort, read_answer
 from planner.language.lexicon import Amount, Bound
 from planner.language.reading import Ask, AskReason
@@ -387,6 +394,13 @@ class Bindings:
         return self.bind(first, f"{path}.0", request, able=able, likely=likely, quiet=quiet)
 
 
+def _alike_in_place(part: Description) -> str:
+    every = {"count": Amount.ALL, "definite": False, "pick": None, "nth": None}
+    which = words_of(part.model_copy(update=every)).removeprefix("all ")
+    known = "" if part.where else " that are known"
+    return f"The {which}{known} cannot be told apart by where they are."
+
+
 class _OneDescription:
     """Binds one description."""
 
@@ -408,6 +422,10 @@ class _OneDescription:
         self.settled = bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:
+        for part in phrases_within(self.phrase):
+            if isinstance(part, Description) and self.bindings.fitting.untold(part):
+                self._fail(Why.UNSAYABLE, _alike_in_place(part))
+                return None
         former, words = self.bindings.former, self._words
         self.bindings.words[self.key] = words
         gone = former.excluded.get(words, ())

@@ -73,6 +73,7 @@ class Noun:
     material: Material | None = None
     size: Size | None = None
     pick: Pick | None = None
+    nth: int | None = None
     states: list[str] = field(default_factory=list)
     where: list[Where] = field(default_factory=list)
     holding: list[Phrase] = field(default_factory=list)
@@ -268,7 +269,7 @@ def fresh_noun(noun: Noun) -> Noun:
     """A copy of a noun, as `fresh` makes it."""
     return Noun(
         noun.kind, noun.start, noun.end, noun.plural, noun.count, noun.bound, noun.definite,
-        noun.color, noun.material, noun.size, noun.pick, noun.states[:],
+        noun.color, noun.material, noun.size, noun.pick, noun.nth, noun.states[:],
         [_fresh_where(where) for where in noun.where] if noun.where else [],
         [fresh(inner) for inner in noun.holding] if noun.holding else [],
         [fresh(inner) for inner in noun.but] if noun.but else [],
@@ -400,6 +401,7 @@ class Emission:
             kind=noun.kind, count=noun.count, bound=noun.bound,
             definite=noun.definite and not amount,
             color=noun.color, material=noun.material, size=noun.size, pick=noun.pick,
+            nth=noun.nth,
             states=_states(noun), where=where, holding=holding, but=but,
             other_than=tuple(
                 self._written[id(n)] for n in noun.other_than if id(n) in self._written

@@ -92,7 +92,10 @@ class Size(StrEnum):
 
 
 class Pick(StrEnum):
-    """Which one of several, by comparison; distances are from the speaker or a given anchor."""
+    """Which one of several, by comparison; distances are from the speaker or a given anchor.
+
+    HIGHEST, MIDDLE and LOWEST are of furniture that stands above each other.
+    """
 
     NEAREST = "nearest"
     FARTHEST = "farthest"
@@ -103,6 +106,22 @@ class Pick(StrEnum):
     THINNEST = "thinnest"
     LEFTMOST = "leftmost"
     RIGHTMOST = "rightmost"
+    HIGHEST = "highest"
+    MIDDLE = "middle"
+    LOWEST = "lowest"
+
+
+BY_HEIGHT = frozenset({Pick.HIGHEST, Pick.MIDDLE, Pick.LOWEST})
+BY_SIDE = (Pick.LEFTMOST, Pick.RIGHTMOST)
+
+# Furniture that may be a part of other furniture, and that may stand above its like.
+PARTS = frozenset({"drawer", "drawers", "shelf", "rack"})
+_STACKED = PARTS | {"cabinet", "cupboard"}
+
+
+def is_stacked(kind: str) -> bool:
+    """Whether furniture of a kind may stand above other such furniture, or be a part of some."""
+    return bool(_STACKED.intersection(kind.split()[-1:]))
 
 
 class Arrangement(StrEnum):

@@ -17,7 +17,7 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow
+from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow, is_stacked
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
@@ -253,6 +253,10 @@ class Modified(Persons):
         if not noun.kind or self._source.word(at) != "of":
             return 0
         found = self.noun(at + 1)
+        if found and found[0].definite and is_stacked(noun.kind) and is_furniture(found[0]):
+            # "The (top) drawer of the dresser".
+            noun.where.append(Where(Relation.AT, found[0], Way.STATIC, at, found[1]))
+            return found[1]
         if found is None or not (noun.kind == "floor" or (found[0].definite and is_room(found[0]))):
             return 0
         room, end = found

@@ -200,6 +200,8 @@ class NounPhrases(Nouns):
                 return None
         else:
             i = head
+            if noun.nth and not (i := self._ranked(head, noun) or 0):
+                return None
         self._count(noun, quantity)
         if noun.plural and (size := _COMPARED.get(self._compared(start, i))):
             # "The smaller plates".

@@ -9,10 +9,14 @@ from functools import lru_cache, partial
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
     COOLED,
+    COUNTED_FROM,
+    COUNTED_FROM_WORDS,
     EMPTY_ADJECTIVES,
     GENERIC,
     GENERIC_ONE,
     HEATED,
+    HEIGHT_WORDS,
+    HEIGHTS,
     LIQUIDS,
     MASS,
     NO_AMOUNTS,
@@ -22,10 +26,22 @@ from planner.language.english import (
     PICKS,
     POSSESSIVES,
     PRIVATE_ADJECTIVES,
+    RANKS,
     THE,
 )
 from planner.language.goal_form import MAX_COUNT
-from planner.language.lexicon import Amount, Bound, Part, Relation, Sense, Size, can_be
+from planner.language.lexicon import (
+    BY_SIDE,
+    Amount,
+    Bound,
+    Part,
+    Pick,
+    Relation,
+    Sense,
+    Size,
+    can_be,
+    is_stacked,
+)
 from planner.language.reading import AskReason, Source
 from planner.world.catalogue import default_word_meanings
 from planner.world.shapes import Color, Material
@@ -243,8 +259,15 @@ class Nouns(Quantities):
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
-            if picked and not verbal and self._noun_ahead(picked):
+            if picked and not verbal and not noun.pick and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
+                continue
+            above = source.longest(i, HEIGHT_WORDS)
+            if above and not noun.pick and self._stands_above(above):
+                noun.pick, i = HEIGHTS[source.words[i:above]], above
+                continue
+            if determined and (rank := RANKS.get(word)) and self._noun_ahead(i + 1):
+                noun.nth, i = rank, i + 1
                 continue
             if word in PRIVATE_ADJECTIVES and self._noun_ahead(i + 1):
                 raise source.ask(AskReason.WHICH, i, i + 1)
@@ -292,6 +315,27 @@ class Nouns(Quantities):
                     return sense
         return None
 
+    def _stands_above(self, at: int) -> bool:
+        """Whether adjectives and a noun follow whose things stand above each other."""
+        while match := self._source.match(at):
+            if any(is_stacked(sense.word) for sense in match.senses):
+                return True
+            at += match.length
+        return False
+
+    def _ranked(self, at: int, noun: Noun) -> int | None:
+        """Reads from where "the second (cup)" is counted: shelves from below; None if nowhere."""
+        source, rank = self._source, noun.nth
+        end = source.longest(at, COUNTED_FROM_WORDS)
+        side = COUNTED_FROM[source.words[at:end]] if end else Pick.LOWEST
+        if noun.pick or not (side in BY_SIDE or is_stacked(noun.kind)):
+            return None
+        if rank == 1 and not end:
+            # "The first shelf" from above or from below.
+            raise source.ask(AskReason.WHICH, noun.start, at)
+        noun.pick, noun.nth = side, rank if rank != 1 else None
+        return end or at
+
     def owns(self, at: int) -> bool:
         """Whether a noun follows "'s", which then shows whose it is."""
         return self._noun_ahead(at + 1)
@@ -308,6 +352,8 @@ class Nouns(Quantities):
             return self._noun_ahead(at + 1)
         if picked := source.longest(at, PICK_WORDS):
             return self._noun_ahead(picked)
+        if (above := source.longest(at, HEIGHT_WORDS)) and self._stands_above(above):
+            return True
         match = source.match(at)
         if match is None:
             return False

@@ -16,6 +16,7 @@ from planner.language.english import (
     words,
 )
 from planner.language.lexicon import (
+    BY_HEIGHT,
     Amount,
     Arrangement,
     Relation,
@@ -335,6 +336,9 @@ def belongs(before: Where, after: Where) -> bool | None:
         return after.relation is Relation.IN
     if anchor.kind == "floor" or after.comma:
         return False
+    if anchor.pick in BY_HEIGHT and after.relation is Relation.IN and is_furniture(other):
+        # "Put the pear on the top shelf in the fridge".
+        return True
     if anchor.kind == "shelf" and after.relation is Relation.IN and is_furniture(other):
         # "Put the pear on the shelf in the fridge".
         return None
