@@ -190,19 +190,24 @@ def _known_kind(word: str) -> str:
         raise ValueError(f"unknown kind {word!r}; expected a singular word of the catalogue")
     if not (found.objects or found.furniture or found.rooms):
         raise ValueError(f"{word!r} is not a kind of object, furniture or room")
-    if room := _leading_room(word):
+    if room := room_before(word):
         raise ValueError(f"{word!r}: expected the room {room!r} as a place of its own (in)")
     return word
 
 
-def _leading_room(word: str) -> str:
-    """The room that a piece of furniture is named after: `kitchen` in "kitchen counter"."""
+@lru_cache(maxsize=1024)
+def room_before(word: str) -> str:
+    """The room of a piece of furniture that is named after it: `kitchen` in "kitchen counter".
+
+    A laundry hamper is for laundry, and a lounge chair no chair.
+    """
     meanings = default_word_meanings()
+    whole = meanings.find(word) or Meaning()
     for cut, letter in enumerate(word):
         room = meanings.find(word[:cut]) if letter == " " else None
         piece = meanings.find(word[cut + 1 :])
-        if room and room.rooms and piece and piece.furniture:
-            return word[:cut]
+        if room and room.rooms and not room.objects and piece and piece.furniture:
+            return word[:cut] if whole.furniture <= piece.furniture else ""
     return ""
 
 

@@ -41,6 +41,7 @@ from planner.language.lexicon import (
     Size,
     can_be,
     is_stacked,
+    room_before,
 )
 from planner.language.reading import AskReason, Source
 from planner.world.catalogue import default_word_meanings
@@ -397,7 +398,7 @@ class Nouns(Quantities):
         one = surface in ONE_THING
         sense = min(senses, key=lambda s: (one and s.word != surface, not s.plural, s.word))
         end = at + match.length
-        if rooms := _room_words(sense.word):
+        if rooms := len(room_before(sense.word).split()):
             after = source.match(at + rooms)
             inner = [s for s in after.senses if s.part is Part.KIND] if after else []
             if after is None or not inner:
@@ -534,15 +535,3 @@ def names_room(kind: str) -> bool:
     """Whether a word names a room."""
     found = default_word_meanings().find(kind)
     return bool(found and found.rooms)
-
-
-@lru_cache(maxsize=1024)
-def _room_words(kind: str) -> int:
-    """How many words of a compound name the room in front of furniture: 1 in "kitchen table"."""
-    words = kind.split()
-    for cut in range(1, len(words)):
-        room = default_word_meanings().find(" ".join(words[:cut]))
-        piece = default_word_meanings().find(" ".join(words[cut:]))
-        if room and room.rooms and piece and piece.furniture:
-            return cut
-    return 0

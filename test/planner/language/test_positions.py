@@ -1,4 +1,4 @@
-"""Which of several drawers, shelves or cabinets is meant by where it is."""
+"""Which of several drawers, shelves or cabinets is meant by its position or its name."""
 
 from __future__ import annotations
 
@@ -75,3 +75,11 @@ def test_positions_differ() -> None:
 def test_a_rank_is_of_an_order_and_no_first_one(described: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="nth"):
         Goal.model_validate([{"find": described}])
+
+
+@pytest.mark.parametrize("kind", ["laundry hamper", "lounge chair", "kitchen bench"])
+def test_a_name_of_its_own_is_no_piece_of_that_room(kind: str) -> None:
+    found = interpret(f"Put the shirt on the {kind}.")
+    meant = [{"move": {"the": "shirt"}, "to": {"on_top": {"the": kind}}}]
+    assert isinstance(found, Goal)
+    assert same_meaning(found, Goal.model_validate(meant)), found

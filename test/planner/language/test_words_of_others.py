@@ -35,6 +35,8 @@ ASKED = [
     ("Put the pan on the stove to the left of the kettle and the mug.", "which"),
     ("Slice an apple and a pear and cook one slice.", "which"),
     ("Wash and slice food.", "which"),
+    ("Serve coffee to the guests.", "where"),
+    ("Serve some tea to my parents, please.", "where"),
     ("Sorry, I am allergic to peaches. Can I have a fruit?", "which"),
     (
         (
@@ -61,6 +63,26 @@ def test_what_has_two_readings_is_asked(text: str, reason: str) -> None:
 
 
 # What is only picked up is in the hand at the end.
+SERVED = [
+    ("Serve coffee on the table.", "[{prepare: make_coffee, at: {the: table}}]"),
+    ("Serve coffee for two on the coffee table in the living room.",
+     "[{prepare: make_coffee, people: 2, at: {the: coffee table, in: {the: living room}}}]"),
+    ("Serve tea at the dining table.", "[{prepare: make_tea, at: {the: dining table}}]"),
+    ("Serve me some coffee in the office, please.",
+     "[{prepare: make_coffee, at: {the: office}}]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "goal"), SERVED)
+def test_drinks_are_served_at_a_place(text: str, goal: str) -> None:
+    assert same_meaning(interpret(text), Goal.model_validate(yaml.safe_load(goal)))
+
+
+@pytest.mark.parametrize("text", ["Make coffee on the table.", "Serve the coffee on the table."])
+def test_what_may_say_where_a_drink_is_made_or_is_serves_nothing(text: str) -> None:
+    assert not isinstance(interpret(text), Goal)
+
+
 GRASPED = [
     ("Pick up the red pear to the left of the teapot.",
      "[{grasp: {the: pear, color: red, left_of: {the: teapot}}}]"),
