@@ -10,6 +10,7 @@ from planner.language.english import (
     NUMBERS,
     PREPOSITIONS,
     THE,
+    combined,
     meanings,
     phrase_tables,
     phrases,
@@ -175,6 +176,7 @@ EXCEPT = (
     "leaving out", "minus", "bar",
 )  # fmt: skip
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
+_IN_CORNER = combined("in the corner")
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
 _ABOUT = words("lying standing around behind out sitting first")
@@ -230,6 +232,9 @@ class Modified(Persons):
     def _apposition(self, at: int, noun: Noun) -> int:
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
+        if noun.definite and is_furniture(noun) and (end := source.longest(at, _IN_CORNER)):
+            # If several such pieces are known, it is asked which one.
+            return end
         for side_words, pick in _ON_SIDES:
             end = source.longest(at, side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
@@ -367,12 +372,22 @@ class Modified(Persons):
                 noun.where += grouped(wheres, unsure=True)
             return after
         if negated:
-            return 0
+            return self._is_none_of(i, noun)
         wheres, end = self.located(i)
         if not wheres:
             return 0
         noun.where += grouped(wheres, unsure=True)
         return end
+
+    def _is_none_of(self, at: int, noun: Noun) -> int:
+        """Reads "(a fruit that is not) a pear or an apple"; 0 if that is no thing."""
+        found = self.noun(at)
+        if found is None or not found[0].kind or found[0].definite:
+            return 0
+        found[0].count = Amount.ALL
+        noun.but.append(found[0])
+        more = self._is_none_of(found[1] + 1, noun) if self._source.word(found[1]) == "or" else 0
+        return more or found[1]
 
     def _state_word(self, at: int, noun: Noun, *, negated: bool) -> int:
         source = self._source

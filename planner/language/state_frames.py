@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
 from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, words
-from planner.language.lexicon import Amount, Part, Relation, Spot, affords
+from planner.language.lexicon import GENERIC_KINDS, Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
-from planner.language.places import is_room
+from planner.language.places import grouped, is_room
 from planner.language.reading import AskReason
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
@@ -175,6 +175,8 @@ class StateFrames(Objects):
             return None
         if verb.frame is not Frame.POUR and liquid[0] in ("milk", "juice"):
             return None
+        if verb.frame is Frame.POUR and (poured := self._poured(start, *liquid)):
+            return poured
         wheres, end = self.places(liquid[1])
         if not wheres or wheres[0].relation not in (Relation.IN, Relation.AT):
             return None
@@ -186,6 +188,38 @@ class StateFrames(Objects):
         if isinstance(groups[0] if groups else None, Noun) and len(wheres) > 1:
             self._describe([groups[0]], wheres[1:])
         return self._make(list(groups), [state], start, end) if groups else None
+
+    def _poured(self, start: int, liquid: str, at: int) -> Dos | None:
+        """Reads "from the bowl into the cup", "over the plant with the can", in any order."""
+        wheres, i = [], at
+        while found := self._vessel(i):
+            wheres.append(found[0])
+            i = found[1]
+        wheres = grouped(wheres, unsure=False)
+        emptied = [w.anchor for w in wheres if w.way is Way.FROM and isinstance(w.anchor, Noun)]
+        filled = [w for w in wheres if w.way is not Way.FROM and isinstance(w.anchor, Noun)]
+        if len(filled) != 1 or len(emptied) > 1 or len(filled) + len(emptied) < len(wheres):
+            return None
+        target = filled[0].anchor
+        state = "watered" if liquid == "water" and can(target, "waterable") else ""
+        if not state and emptied and filled[0].relation is Relation.IN:
+            state = f"filled with {liquid}" if can(target, "fillable") else ""
+        if not state or not isinstance(target, Noun) or target.kind in GENERIC_KINDS:
+            return None
+        found = self._make([target], [state], start, i)[0]
+        for vessel in emptied:
+            vessel.states.append(f"filled with {liquid}")
+            found += self._make([vessel], ["empty"], start, i)[0]
+        return found, i
+
+    def _vessel(self, at: int) -> tuple[Where, int] | None:
+        """One place of what is poured: "over the plant", "using a jug", "from it"."""
+        way = {"over": Way.STATIC, "using": Way.FROM, "with": Way.FROM}.get(self._source.word(at))
+        thing = self.phrase(at + 1) if way else None
+        if way and thing:
+            return Where(Relation.ON_TOP, thing[0], way, at, thing[1]), thing[1]
+        found = self.place(at)
+        return (found[0][0], found[1]) if found and len(found[0]) == 1 else None
 
     def switch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """SWITCH: things, then "on" or "off"."""
