@@ -17,7 +17,6 @@ from planner.language.lexicon import (
     BY_HEIGHT,
     BY_SIDE,
     JOINT_STATES,
-    PARTS,
     Amount,
     Pick,
     Relation,
@@ -125,9 +124,8 @@ class Fitting:
         at = [name for place in phrase.where for name in self.names(place.anchor)]
         if any(self._scene.things[name].kind is EntityKind.FURNITURE for name in at):
             return True
-        told = phrase.pick in BY_HEIGHT or phrase.pick in BY_SIDE
         whole = phrase.model_copy(update={"pick": None, "nth": None})
-        return told and bool(self.things(whole))
+        return phrase.pick in BY_HEIGHT | BY_SIDE and bool(self.things(whole))
 
     def _in_state(self, things: list[Thing], described: Description) -> list[Thing]:
         """Those that have the states; where none is known to, "the dirty bowl" is one that may."""
@@ -169,10 +167,12 @@ class Fitting:
         if pick in BY_HEIGHT:
             return _at_height(found, pick, first)
         alike = len({(thing.class_name, thing.room) for thing in found}) == 1 < len(found)
-        if described.kind in PARTS and pick in BY_SIDE and not alike:
+        if pick in BY_SIDE and is_stacked(described.kind) and not alike:
             # All drawers of a dresser are one thing, and those elsewhere are not beside it.
             return []
-        if pick is None or not isinstance(count, int) or len(found) <= count + first:
+        if pick is None or not isinstance(count, int):
+            return found
+        if len(found) <= count:
             return found[first:]
         if pick in _BY_VOLUME:
             key = _SIZES[Size.BIG][0]
@@ -211,19 +211,16 @@ _LEVEL_M = 0.2
 
 def _at_height(found: list[Thing], pick: Pick, first: int) -> list[Thing]:
     """The things of one level of several that are above each other; none if that is not told."""
-    levels: list[list[Thing]] = []
-    for thing in sorted(
-        found, key=lambda thing: thing.box.minimum_m[2], reverse=pick is Pick.HIGHEST
-    ):
-        last = levels[-1][0].box.minimum_m[2] if levels else math.inf
-        if abs(thing.box.minimum_m[2] - last) < _LEVEL_M:
-            levels[-1].append(thing)
-        else:
-            levels.append([thing])
+    levels_m: list[float] = []
+    for bottom_m in sorted(thing.box.minimum_m[2] for thing in found):
+        if not levels_m or bottom_m - levels_m[-1] >= _LEVEL_M:
+            levels_m.append(bottom_m)
     if pick is Pick.MIDDLE:
-        first = len(levels) // 2 if len(levels) % 2 else len(levels)
-    meant = levels[first] if 1 < len(levels) > first else []
-    return [thing for thing in found if thing in meant]
+        first = len(levels_m) // 2 if len(levels_m) % 2 else len(levels_m)
+    if not 1 < len(levels_m) > first:
+        return []
+    level_m = levels_m[-1 - first] if pick is Pick.HIGHEST else levels_m[first]
+    return [thing for thing in found if 0 <= thing.box.minimum_m[2] - level_m < _LEVEL_M]
 
 
 def _given_anchor(described: Description) -> Place | None:

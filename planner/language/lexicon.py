@@ -112,11 +112,9 @@ class Pick(StrEnum):
 
 
 BY_HEIGHT = frozenset({Pick.HIGHEST, Pick.MIDDLE, Pick.LOWEST})
-BY_SIDE = (Pick.LEFTMOST, Pick.RIGHTMOST)
+BY_SIDE = frozenset({Pick.LEFTMOST, Pick.RIGHTMOST})
 
-# Furniture that may be a part of other furniture, and that may stand above its like.
-PARTS = frozenset({"drawer", "drawers", "shelf", "rack"})
-_STACKED = PARTS | {"cabinet", "cupboard"}
+_STACKED = frozenset({"drawer", "drawers", "shelf", "rack", "cabinet", "cupboard"})
 
 
 def is_stacked(kind: str) -> bool:
