@@ -7,22 +7,8 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from planner.grounding.binding import (
-    Binding,
-    Bindings,
-    Choice,
-    Former,
-    choice_json,
-    choice_of,
-)
-from planner.grounding.drafts import (
-    UNWEIGHED,
-    Draft,
-    Drafts,
-    Hold,
-    criteria_at_end,
-    predicate_of,
-)
+from planner.grounding.binding import Binding, Bindings, Choice, Former, choice_json, choice_of
+from planner.grounding.drafts import UNWEIGHED, Draft, Drafts, Hold, criteria_at_end, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
 from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back

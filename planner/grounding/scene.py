@@ -284,11 +284,7 @@ _ROOMS_OF: Mapping[str, frozenset[str]] = {
 }
 # Where such furniture stands in houses without these rooms.
 _ELSE_IN: Mapping[str, frozenset[str]] = {"dining table": frozenset({"kitchen"})}
-_GENERIC = {
-    "thing": EntityKind.OBJECT,
-    "furniture": EntityKind.FURNITURE,
-    "room": EntityKind.ROOM,
-}
+_GENERIC = {"thing": EntityKind.OBJECT, "furniture": EntityKind.FURNITURE, "room": EntityKind.ROOM}
 
 
 def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
