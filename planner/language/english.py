@@ -24,8 +24,6 @@ class PhraseTables(FileModel):
     prepositions: dict[str, str]
     there: dict[str, str]
     picks: dict[str, str]
-    heights: dict[str, str]
-    counted_from: dict[str, str]
     sides: dict[str, str]
     meanings: dict[str, dict[str, tuple[str, ...]]]
     spots: dict[str, str]
@@ -95,9 +93,6 @@ NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infi
 THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
 PICKS = {said: Pick(pick) for said, pick in meant(phrase_tables().picks).items()}
-HEIGHTS = {said: Pick(pick) for said, pick in meant(phrase_tables().heights).items()}
-COUNTED_FROM = {said: Pick(pick) for said, pick in meant(phrase_tables().counted_from).items()}
-COUNTED_FROM_WORDS = frozenset(COUNTED_FROM)
 RANKS = {word: number for number, word in enumerate(table("ranks").split(), 1)}
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = words(table("empty adjectives"))
@@ -118,7 +113,7 @@ PREPOSITIONS = {
     for said, meaning in meant(phrase_tables().prepositions).items()
 }
 PREPOSITION_WORDS = frozenset(PREPOSITIONS)
-PICK_WORDS, HEIGHT_WORDS = frozenset(PICKS), frozenset(HEIGHTS)
+PICK_WORDS = frozenset(PICKS)
 
 PEOPLE = words(table("people"))
 FOR_SOMEBODY = products("for", "my|our|the|her|his|your|", "|".join(PEOPLE))

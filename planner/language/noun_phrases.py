@@ -9,7 +9,6 @@ from planner.language.english import (
     ARTICLES,
     GENERIC,
     NUMBERS,
-    PICK_WORDS,
     PICKS,
     PREPOSITION_WORDS,
     THE,
@@ -225,7 +224,7 @@ class NounPhrases(Nouns):
     def _pick_of(self, at: int, noun: Noun) -> int | None:
         """Reads "(the) smaller of the two suitcases"."""
         source = self._source
-        picked = source.longest(at, PICK_WORDS)
+        picked = self._picked(at)
         of = source.starts(picked, "of the", "of my", "of our", "of these", "of those")
         if not picked or not of:
             return None

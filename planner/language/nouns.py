@@ -9,14 +9,10 @@ from functools import lru_cache, partial
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
     COOLED,
-    COUNTED_FROM,
-    COUNTED_FROM_WORDS,
     EMPTY_ADJECTIVES,
     GENERIC,
     GENERIC_ONE,
     HEATED,
-    HEIGHT_WORDS,
-    HEIGHTS,
     LIQUIDS,
     MASS,
     NO_AMOUNTS,
@@ -31,6 +27,7 @@ from planner.language.english import (
 )
 from planner.language.goal_form import MAX_COUNT
 from planner.language.lexicon import (
+    BY_HEIGHT,
     BY_SIDE,
     Amount,
     Bound,
@@ -256,16 +253,12 @@ class Nouns(Quantities):
         i = at
         while i < source.size:
             word = source.word(i)
-            picked = source.longest(i, PICK_WORDS)
+            picked = self._picked(i)
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
             if picked and not verbal and not noun.pick and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
-                continue
-            above = source.longest(i, HEIGHT_WORDS)
-            if above and not noun.pick and self._stands_above(above):
-                noun.pick, i = HEIGHTS[source.words[i:above]], above
                 continue
             if determined and (rank := RANKS.get(word)) and self._noun_ahead(i + 1):
                 noun.nth, i = rank, i + 1
@@ -316,26 +309,30 @@ class Nouns(Quantities):
                     return sense
         return None
 
-    def _stands_above(self, at: int) -> bool:
-        """Whether adjectives and a noun follow whose things stand above each other."""
-        while match := self._source.match(at):
+    def _picked(self, at: int) -> int:
+        """The position after "biggest", or "top" in front of what stands above its like; else 0."""
+        source = self._source
+        end = i = source.longest(at, PICK_WORDS)
+        if not end or PICKS[source.words[at:end]] not in BY_HEIGHT:
+            return end
+        while match := source.match(i):
             if any(is_stacked(sense.word) for sense in match.senses):
-                return True
-            at += match.length
-        return False
+                return end
+            i += match.length
+        return 0
 
     def _ranked(self, at: int, noun: Noun) -> int | None:
         """Reads from where "the second (cup)" is counted: shelves from below; None if nowhere."""
         source, rank = self._source, noun.nth
-        end = source.longest(at, COUNTED_FROM_WORDS)
-        side = COUNTED_FROM[source.words[at:end]] if end else Pick.LOWEST
-        if noun.pick or not (side in BY_SIDE or is_stacked(noun.kind)):
+        end = source.starts(at, "from the")
+        side = PICKS.get((source.word(end),)) if end else Pick.LOWEST
+        if noun.pick or not (side in BY_SIDE or (is_stacked(noun.kind) and side in BY_HEIGHT)):
             return None
         if rank == 1 and not end:
             # "The first shelf" from above or from below.
             raise source.ask(AskReason.WHICH, noun.start, at)
         noun.pick, noun.nth = side, rank if rank != 1 else None
-        return end or at
+        return end + 1 if end else at
 
     def owns(self, at: int) -> bool:
         """Whether a noun follows "'s", which then shows whose it is."""
@@ -351,10 +348,8 @@ class Nouns(Quantities):
             return True
         if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
-        if picked := source.longest(at, PICK_WORDS):
+        if picked := self._picked(at):
             return self._noun_ahead(picked)
-        if (above := source.longest(at, HEIGHT_WORDS)) and self._stands_above(above):
-            return True
         match = source.match(at)
         if match is None:
             return False
