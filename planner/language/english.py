@@ -126,12 +126,7 @@ _TIMES = combined("times")
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(table("interjections"))
 INTERJECTIONS |= combined("interjections")
-INTERJECTIONS |= products(
-    "as far as|if|unless|",
-    "i am not mistaken|i am mistaken|i am not wrong|i recall|i recall correctly|i remember"
-    "|i remember correctly|i know|i remember right",
-) - phrases("i know|i recall|i remember|i am mistaken")
-INTERJECTIONS |= phrases("go go|go go go|quick march|schnell|let us go|off you go")
+INTERJECTIONS -= phrases("i know|i recall|i remember|i am mistaken")
 _ANYWHERE = phrases(table("anywhere"))
 FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}

@@ -140,7 +140,7 @@ class FollowUps(Announcements):
     def _fronted_exception(self, at: int) -> Dos | None:
         """Reads "Apart from the knives, all the cutlery goes in the dishwasher"."""
         source = self._source
-        start = source.starts(at, *EXCEPT)
+        start = source.longest(at, EXCEPT)
         left_out = self.item(start) if start and not self._sentence else None
         if left_out is None or source.word(left_out[1]) != ",":
             return None

@@ -170,11 +170,7 @@ _INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top
 _CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
-EXCEPT = (
-    "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
-    "aside from", "with the exception of", "but leave out", "just not", "only not", "not counting",
-    "leaving out", "minus", "bar",
-)  # fmt: skip
+EXCEPT = phrases(table("except"))
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _IN_CORNER = combined("in the corner")
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
+from typing import ClassVar
 
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
@@ -24,6 +25,9 @@ from planner.language.english import (
     PRIVATE_ADJECTIVES,
     RANKS,
     THE,
+    Words,
+    phrases,
+    table,
 )
 from planner.language.goal_form import MAX_COUNT
 from planner.language.lexicon import (
@@ -75,66 +79,15 @@ class Quantities:
         source = self._source
         if source.word(at) in ("only", "just") and source.word(at + 1) in THE:
             at += 1
-        word = source.word(at)
-        if word in ("whatever", "whichever"):
-            kind = source.word(at)
-            return (
-                (Quantity(count=Amount.ALL), at + 1)
-                if kind == "whatever"
-                else (Quantity(det="whichever"), at + 1)
-            )
-        for phrases, rule in self._rules().get(word, ()):
-            end = source.starts(at, *phrases)
+        if source.word(at) == "whatever":
+            return Quantity(count=Amount.ALL), at + 1
+        if source.word(at) == "whichever":
+            return Quantity(det="whichever"), at + 1
+        for said, rule in self._RULES:
+            end = source.longest(at, said)
             if end and (found := rule(self, at, end)):
                 return found
         return self._article(at)
-
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def _rules() -> dict[str, list[tuple[tuple[str, ...], _Rule]]]:
-        """The rules by the first word of their phrases, each with those that begin with it.
-
-        A rule gets the position of the phrase and the one after it; None leaves it to the next.
-        """
-        ordered: tuple[tuple[str, _Rule], ...] = (
-            (
-                "at least|a minimum of|no fewer than|no less than|not less than",
-                partial(Quantities._bounded, bound=Bound.AT_LEAST),
-            ),
-            (
-                "at most|no more than|up to|a maximum of|not more than",
-                partial(Quantities._bounded, bound=Bound.AT_MOST),
-            ),
-            (
-                "exactly|just|only|precisely|a total of",
-                partial(Quantities._bounded, bound=Bound.EXACTLY),
-            ),
-            (
-                "all|every single|every last|each and every|every|each|any and all",
-                Quantities._every,
-            ),
-            ("both of|both", Quantities._both),
-            (
-                "a few of|a few more|a few|several of|several|a handful of",
-                partial(Quantities._some, count=Amount.FEW),
-            ),
-            ("some of|some more|some", partial(Quantities._some, count=Amount.SOME)),
-            ("a couple of|a couple more|a couple", partial(Quantities._some, count=2)),
-            ("half a dozen of|half a dozen", partial(Quantities._some, count=6)),
-            ("a dozen of|a dozen", partial(Quantities._some, count=12)),
-            ("two dozen", partial(Quantities._some, count=24)),
-            ("a pair of|the pair of|one pair of|my pair of", Quantities._pair),
-            ("any", Quantities._any_number),
-            ("any of|any", Quantities._any),
-        )
-        found: dict[str, list[tuple[tuple[str, ...], _Rule]]] = {}
-        for phrases, rule in ordered:
-            beginning: dict[str, list[str]] = {}
-            for phrase in phrases.split("|"):
-                beginning.setdefault(phrase.split()[0], []).append(phrase)
-            for word, some in beginning.items():
-                found.setdefault(word, []).append((tuple(some), rule))
-        return found
 
     def _bounded(self, _at: int, end: int, *, bound: Bound) -> tuple[Quantity, int] | None:
         number, i = self._number(end)
@@ -235,6 +188,24 @@ class Quantities:
                 raise source.impossible("amount", at, at + 2)
             return NUMBERS[word], at + 1
         return None, at
+
+    # Each gets the position of its phrase and the one after it; None leaves it to the next.
+    _RULES: ClassVar[tuple[tuple[frozenset[Words], _Rule], ...]] = (
+        (phrases(table("at least")), partial(_bounded, bound=Bound.AT_LEAST)),
+        (phrases(table("at most")), partial(_bounded, bound=Bound.AT_MOST)),
+        (phrases(table("exactly")), partial(_bounded, bound=Bound.EXACTLY)),
+        (phrases(table("every")), _every),
+        (phrases("both of|both"), _both),
+        (phrases(table("few")), partial(_some, count=Amount.FEW)),
+        (phrases("some of|some more|some"), partial(_some, count=Amount.SOME)),
+        (phrases("a couple of|a couple more|a couple"), partial(_some, count=2)),
+        (phrases("half a dozen of|half a dozen"), partial(_some, count=6)),
+        (phrases("a dozen of|a dozen"), partial(_some, count=12)),
+        (phrases("two dozen"), partial(_some, count=24)),
+        (phrases("a pair of|the pair of|one pair of|my pair of"), _pair),
+        (phrases("any"), _any_number),
+        (phrases("any of|any"), _any),
+    )
 
 
 _MATERIALS = frozenset(Material)

@@ -3,7 +3,16 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import NUMBERS, PEOPLE, THE, VAGUE_RESULTS, meanings, table, words
+from planner.language.english import (
+    NUMBERS,
+    PEOPLE,
+    THE,
+    VAGUE_RESULTS,
+    meanings,
+    phrases,
+    table,
+    words,
+)
 from planner.language.lexicon import Occasion, Relation, whole_of
 from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import AskReason
@@ -16,6 +25,7 @@ CHORES = {said[0]: state for said, state in meanings("chores").items()}
 _COUNTED = words(table("counted"))
 _PERSONS = words(table("persons"))
 _MEALS = words("dinner breakfast lunch tea supper brunch tonight me us guests")
+_SOME_DRINK = phrases(table("some drink"))
 _QUICK = words("quick good proper thorough little nice bit of fresh")
 
 
@@ -179,11 +189,7 @@ class OccasionFrames(StateFrames):
         if making and bread and isinstance(bread[0], Noun) and (whole := whole_of(bread[0].kind)):
             # "Make two slices of tomato".
             return self._make([Noun(whole, i, bread[1])], ["sliced"], start, bread[1])
-        i = source.starts(
-            i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of",
-            "cups of", "a",
-            "the", "another cup of", "two cups of", "some fresh",
-        ) or i  # fmt: skip
+        i = source.longest(i, _SOME_DRINK) or i
         drink = {"coffee": Occasion.MAKE_COFFEE, "tea": Occasion.MAKE_TEA}.get(source.word(i))
         if drink is None:
             return None

@@ -9,6 +9,7 @@ from planner.language.english import (
     PREPOSITION_WORDS,
     PREPOSITIONS,
     THE,
+    combined,
     meant,
     phrase_tables,
     phrases,
@@ -41,12 +42,8 @@ CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
 # They say nothing of where something is or goes.
 ANYWHERE_AT_ALL = phrases(table("in any place"))
 FROM_HERE = phrases(table("from here"))
-ANOTHER_ONE = tuple(
-    f", but {one} than where {they} {are}"
-    for one in ("a different one", "another one")
-    for they in ("they", "it")
-    for are in ("started", "start", "are", "were", "is", "was")
-)
+ANOTHER_ONE = combined("another one")
+_SAME_PLACE = phrases(table("same place"))
 TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
 LEFT_RIGHT = (Relation.LEFT_OF, Relation.RIGHT_OF)
@@ -139,10 +136,7 @@ class Places(NounPhrases):
         """Reads "Where the laptop is"."""
         source = self._source
         i = at + (source.word(at) == "to")
-        if same := source.starts(
-            i, "in the same place as", "the same place as", "the same spot as",
-            "in the same spot as", "at the same place as", "on the same spot as",
-        ):  # fmt: skip
+        if same := source.longest(i, _SAME_PLACE):
             found = self.phrase(same)
             if found is None or isinstance(found[0], Pronoun):
                 return None
@@ -268,7 +262,7 @@ class Places(NounPhrases):
             if anchor.bare and anchor.count == 1 and is_furniture(anchor):
                 # "Take my book to bed".
                 anchor.definite = True
-            if after := source.starts(end, *ANOTHER_ONE):
+            if after := source.longest(end, ANOTHER_ONE):
                 # "To the same table, but a different one than where they are".
                 anchor.elsewhere, anchor.definite, end = True, False, after
             elif after := source.starts(end, "of its own", "of their own"):

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.english import Words, meanings
+from planner.language.english import Words, meanings, table, words
 from planner.language.goal_form import Form, Goal, Many, tag_of
 from planner.language.lexicon import Lexicon, Match, Part
 from planner.world.files import FileModel, read_model
@@ -32,10 +32,7 @@ _CONTRACTIONS = {
 }
 _ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
 # After these, 's is a verb; after anything else it shows a possessor.
-_BEFORE_IS = frozenset({
-    "it", "that", "there", "what", "where", "who", "here", "he", "she", "this", "everything",
-    "something", "anything", "nothing", "everyone", "somebody", "someone", "how", "which",
-})  # fmt: skip
+_BEFORE_IS = words(table("before is"))
 STOPS = frozenset({".", "!", "?", ";", "...", "…", "-", "--", ":", "(", ")"})
 """Marks at which a sentence may end."""
 
@@ -306,9 +303,9 @@ class Source:
         several = _FIRST_WORDS[phrases].get(self.word(at))
         if several is None:
             return 0
-        for words in several:
-            end = at + len(words)
-            if self.words[at:end] == words:
+        for said in several:
+            end = at + len(said)
+            if self.words[at:end] == said:
                 return end
         return 0
 

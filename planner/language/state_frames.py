@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, words
+from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, phrases, table, words
 from planner.language.lexicon import GENERIC_KINDS, Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
@@ -13,6 +13,7 @@ from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""
+_SOME_LIQUID = phrases(table("some liquid"))
 _OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
 _DIRT = words("dust stain stains dirt grime crumbs lint spots")
 _STRESS = words("all both nice nicely completely always again fully back really properly still")
@@ -157,11 +158,7 @@ class StateFrames(Objects):
     def _liquid(self, at: int) -> tuple[str, int] | None:
         """Reads "Some fresh water"."""
         source = self._source
-        i = source.starts(
-            at, "some more", "some", "the", "a bit of", "a little", "plenty of", "a little bit of",
-            "more",
-            "a drop of", "a splash of", "my", "enough",
-        ) or at  # fmt: skip
+        i = source.longest(at, _SOME_LIQUID) or at
         while source.word(i) in _OF_LIQUIDS:
             i += 1
         return (source.word(i), i + 1) if source.word(i) in LIQUIDS else None
