@@ -19,7 +19,7 @@ from planner.grounding.records import (
     Why,
     words_of,
 )
-from planner.grounding.scene import Scene, Thing, classes_of
+from planner.grounding.scene import Scene, Thing, classes_of, every_one
 from planner.grounding.spots import key_of
 from planner.language.goal_form import (
     Anchor,
@@ -395,31 +395,26 @@ class Bindings:
 
 
 def _alike_in_place(part: Description) -> str:
-    every = {"count": Amount.ALL, "definite": False, "pick": None, "nth": None}
-    which = words_of(part.model_copy(update=every)).removeprefix("all ")
-    known = "" if part.where else " that are known"
-    return f"The {which}{known} cannot be told apart by where they are."
+    which = words_of(every_one(part)).removeprefix("all ")
+    return f"The {which}{'' if part.where else ' that are known'} cannot be told apart by where they are."
 
 
+@dataclass
 class _OneDescription:
     """Binds one description."""
 
-    def __init__(
-        self,
-        bindings: Bindings,
-        phrase: Description,
-        path: str,
-        request: int,
-        able: Mapping[str, str],
-        likely: frozenset[str],
-        *,
-        quiet: bool,
-    ) -> None:
-        self.bindings, self.phrase, self.path = bindings, phrase, path
-        self.request, self.able, self.quiet = request, able, quiet
-        self.key = key_of(phrase, path)
-        self.likely = likely or bindings.purposes.get(self.key, likely)
-        self.settled = bindings.is_settled(self.key)
+    bindings: Bindings
+    phrase: Description
+    path: str
+    request: int
+    able: Mapping[str, str]
+    likely: frozenset[str]
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        self.key = key_of(self.phrase, self.path)
+        self.likely = self.likely or self.bindings.purposes.get(self.key, self.likely)
+        self.settled = self.bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:
         for part in phrases_within(self.phrase):

@@ -11,7 +11,7 @@ from statistics import median
 
 from pydantic import JsonValue
 
-from planner.grounding.scene import Scene, Thing, is_at, is_room_kind, leftmost, of_kind
+from planner.grounding.scene import Scene, Thing, every_one, is_at, is_room_kind, leftmost, of_kind
 from planner.language.goal_form import Anchor, Description, Mention, NounPhrase, OneOf, Place
 from planner.language.lexicon import (
     BY_HEIGHT,
@@ -124,8 +124,7 @@ class Fitting:
         at = [name for place in phrase.where for name in self.names(place.anchor)]
         if any(self._scene.things[name].kind is EntityKind.FURNITURE for name in at):
             return True
-        whole = phrase.model_copy(update={"pick": None, "nth": None})
-        return phrase.pick in BY_HEIGHT | BY_SIDE and bool(self.things(whole))
+        return phrase.pick in BY_HEIGHT | BY_SIDE and bool(self.things(every_one(phrase)))
 
     def _in_state(self, things: list[Thing], described: Description) -> list[Thing]:
         """Those that have the states; where none is known to, "the dirty bowl" is one that may."""
@@ -170,9 +169,7 @@ class Fitting:
         if pick in BY_SIDE and is_stacked(described.kind) and not alike:
             # All drawers of a dresser are one thing, and those elsewhere are not beside it.
             return []
-        if pick is None or not isinstance(count, int):
-            return found
-        if len(found) <= count:
+        if pick is None or not isinstance(count, int) or len(found) <= count:
             return found[first:]
         if pick in _BY_VOLUME:
             key = _SIZES[Size.BIG][0]

@@ -11,7 +11,7 @@ from planner.grounding.binding import Binding, Bindings, Choice, Former, choice_
 from planner.grounding.drafts import UNWEIGHED, Draft, Drafts, Hold, criteria_at_end, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
-from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back
+from planner.grounding.scene import Scene, as_first_known, can_open, every_one, without_taken_back
 from planner.grounding.spots import purposes, start_of
 from planner.language.goal_form import (
     Description,
@@ -342,7 +342,7 @@ class Grounder:
         if topic is Topic.WHICH:
             # "The fruit" may be all of it elsewhere.
             phrase = phrase.model_copy(update={"count": 1, "definite": True})
-        every = phrase.model_copy(update={"count": Amount.ALL, "definite": False, "pick": None})
+        every = every_one(phrase)
         opened = self._bindings.open
         failures = len(opened.unbound)
         list(self._bound((every,), index, path, {}))

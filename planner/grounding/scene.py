@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 
 from planner.language.goal_form import Description, NounPhrase
-from planner.language.lexicon import GENERIC_KINDS
+from planner.language.lexicon import GENERIC_KINDS, Amount
 from planner.language.lexicon import Relation as Word
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import (
@@ -319,6 +319,12 @@ def classes_of(kind: str) -> tuple[str, ...]:
     """The classes of objects and furniture that a noun can mean; empty for any thing."""
     meaning = _meaning(kind)
     return tuple(sorted(meaning.objects | meaning.furniture))
+
+
+def every_one(phrase: Description) -> Description:
+    """All of what a description is about, whichever of them it picks."""
+    every = {"count": Amount.ALL, "definite": False, "pick": None, "nth": None}
+    return phrase.model_copy(update=every)
 
 
 def can_open(phrase: NounPhrase) -> bool:

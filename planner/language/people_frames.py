@@ -49,12 +49,7 @@ class PeopleFrames(Frames):
         found = self.person(at)
         if found is None:
             return None
-        people: list[Phrase] = [found[0]]
-        end = found[1]
-        while self._source.word(end) in ("and", ",") and (more := self.person(end + 1)):
-            people.append(more[0])
-            end = more[1]
-        return people, end
+        return [found[0]], found[1]
 
     def _listener(self, at: int) -> tuple[Where, int] | None:
         """Whom something is told: the speaker or a person."""
@@ -209,11 +204,6 @@ class PeopleFrames(Frames):
         # "How many fruits": the word has no singular.
         noun.count, noun.plural, noun.definite = Amount.ALL, True, False
         if noun.kind == PERSON:
-            while after := (
-                self._trait(end, noun) or self._somewhere(end, noun)
-                or source.longest(end, _ARE)
-            ):  # fmt: skip
-                end = after
             return Topic.COUNT, [noun], end
         return self._located_thing(Topic.COUNT, noun, source.longest(end, _ARE) or end)
 

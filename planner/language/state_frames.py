@@ -249,10 +249,6 @@ class StateFrames(Objects):
         i = at
         while source.word(i) in _STRESS and (self._state_ahead(i + 1)):
             i += 1
-        if (
-            more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")
-        ) and (source.word(more) in VAGUE_RESULTS):
-            i = more
         if source.word(i) == "and" or (
             source.word(i) in VAGUE_RESULTS and not self._state_ahead(i)
         ):
@@ -299,10 +295,6 @@ class StateFrames(Objects):
                 and found.verb.base != "do"
             ):
                 return found.verb.state, at + found.length
-            if Form.PAST in found.forms and found.verb.frame in (Frame.FILL, Frame.EMPTY):
-                return ("filled" if found.verb.frame is Frame.FILL else "empty"), at + found.length
-        if source.word(at) == "shut":
-            return "closed", at + 1
         if source.word(at) in ("going", "running") and source.word(at + 1) not in ("to", "on"):
             return "powered on", at + 1
         return None
