@@ -395,8 +395,8 @@ class Bindings:
 
 
 def _alike_in_place(part: Description) -> str:
-    which = words_of(every_one(part)).removeprefix("all ")
-    return f"The {which}{'' if part.where else ' that are known'} cannot be told apart by where they are."
+    which = words_of(every_one(part)).removeprefix("all ") + " that are known" * (not part.where)
+    return f"The {which} cannot be told apart by where they are."
 
 
 @dataclass

@@ -17,7 +17,6 @@ from planner.language.lexicon import (
     Relation,
     Spot,
     is_hollow,
-    is_stacked,
 )
 from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
@@ -68,14 +67,15 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
 
 def _of_what(source: Source, order: Order, do: Do) -> None:
     """Asks about "open the fridge, put it on the top shelf", and "on top of the top drawer"."""
-    opened = any(
-        "open" in other.states and isinstance(thing, Noun) and not is_stacked(thing.kind)
+    wholes = any(
+        (noun.where if noun.pick in BY_HEIGHT else "open" in other.states)
         for other in order.requests[: order.requests.index(do)]
-        for thing in other.things
+        for phrase in (*other.things, *(where.anchor for where in other.to))
+        for noun in nouns_within(phrase)
     )
     for phrase in (*do.things, *(where.anchor for where in do.to)):
         for noun in nouns_within(phrase):
-            if opened and noun.pick in BY_HEIGHT and not noun.where:
+            if wholes and noun.pick in BY_HEIGHT and not noun.where:
                 raise source.ask(AskReason.WHICH, noun.start, noun.end)
     for where in do.to:
         it = where.anchor

@@ -224,7 +224,7 @@ class NounPhrases(Nouns):
     def _pick_of(self, at: int, noun: Noun) -> int | None:
         """Reads "(the) smaller of the two suitcases"."""
         source = self._source
-        picked = self._picked(at)
+        picked = self._pick_ahead(at)
         of = source.starts(picked, "of the", "of my", "of our", "of these", "of those")
         if not picked or not of:
             return None

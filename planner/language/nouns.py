@@ -224,7 +224,7 @@ class Nouns(Quantities):
         i = at
         while i < source.size:
             word = source.word(i)
-            picked = self._picked(i)
+            picked = self._pick_ahead(i)
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
@@ -280,7 +280,7 @@ class Nouns(Quantities):
                     return sense
         return None
 
-    def _picked(self, at: int) -> int:
+    def _pick_ahead(self, at: int) -> int:
         """The position after "biggest", or "top" in front of what stands above its like; else 0."""
         source = self._source
         end = i = source.longest(at, PICK_WORDS)
@@ -319,7 +319,7 @@ class Nouns(Quantities):
             return True
         if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
-        if picked := self._picked(at):
+        if picked := self._pick_ahead(at):
             return self._noun_ahead(picked)
         match = source.match(at)
         if match is None:

@@ -16,7 +16,6 @@ Dos = tuple[list[Do], int]
 _SOME_LIQUID = phrases(table("some liquid"))
 _OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
 _DIRT = words("dust stain stains dirt grime crumbs lint spots")
-_STRESS = words("all both nice nicely completely always again fully back really properly still")
 
 
 IN_HAND = ("in hand", "in your hand", "in your hands")
@@ -198,16 +197,16 @@ class StateFrames(Objects):
         if len(filled) != 1 or len(emptied) > 1 or len(filled) + len(emptied) < len(wheres):
             return None
         target = filled[0].anchor
+        if not isinstance(target, Noun) or target.kind in GENERIC_KINDS:
+            return None
         state = "watered" if liquid == "water" and can(target, "waterable") else ""
         if not state and emptied and filled[0].relation is Relation.IN:
             state = f"filled with {liquid}" if can(target, "fillable") else ""
-        if not state or not isinstance(target, Noun) or target.kind in GENERIC_KINDS:
-            return None
-        found = self._make([target], [state], start, i)[0]
-        for vessel in emptied:
+        dos = self._make([target], [state], start, i)[0] if state else []
+        for vessel in emptied if state else ():
             vessel.states.append(f"filled with {liquid}")
-            found += self._make([vessel], ["empty"], start, i)[0]
-        return found, i
+            dos += self._make([vessel], ["empty"], start, i)[0]
+        return (dos, i) if dos else None
 
     def _vessel(self, at: int) -> tuple[Where, int] | None:
         """One place of what is poured: "over the plant", "using a jug", "from it"."""
@@ -247,8 +246,10 @@ class StateFrames(Objects):
         if not self._no_targets(parts):
             return None
         i = at
-        while source.word(i) in _STRESS and (self._state_ahead(i + 1)):
-            i += 1
+        if (
+            more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")
+        ) and (source.word(more) in VAGUE_RESULTS):
+            i = more
         if source.word(i) == "and" or (
             source.word(i) in VAGUE_RESULTS and not self._state_ahead(i)
         ):

@@ -38,6 +38,7 @@ ASKED = [
     ("Serve coffee to the guests.", "where"),
     ("Serve some tea to my parents, please.", "where"),
     ("Open the fridge, place the pear on the top shelf.", "which"),
+    ("Close the top drawer of the dresser and open the bottom drawer.", "which"),
     ("Open the top drawer of the cabinet and put the pear on top of it.", "which"),
     ("I spilled the milk. How would you wipe the table?", "meant"),
     ("Sorry, I am allergic to peaches. Can I have a fruit?", "which"),
