@@ -19,7 +19,7 @@ from planner.grounding.records import (
     Why,
     words_of,
 )
-from planner.grounding.scene import Scene, Thing, classes_of, every_one
+from planner.grounding.scene import Scene, Thing, classes_of
 from planner.grounding.spots import key_of
 from planner.language.goal_form import (
     Anchor,
@@ -27,7 +27,6 @@ from planner.language.goal_form import (
     Mention,
     NounPhrase,
     OneOf,
-    phrases_within,
 )
 from planner.language.interpretation import AnswerSort, read_answer
 from planner.language.lexicon import Amount, Bound
@@ -394,11 +393,6 @@ class Bindings:
         return self.bind(first, f"{path}.0", request, able=able, likely=likely, quiet=quiet)
 
 
-def _alike_in_place(part: Description) -> str:
-    which = words_of(every_one(part)).removeprefix("all ") + " that are known" * (not part.where)
-    return f"The {which} cannot be told apart by where they are."
-
-
 @dataclass
 class _OneDescription:
     """Binds one description."""
@@ -417,10 +411,6 @@ class _OneDescription:
         self.settled = self.bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:
-        for part in phrases_within(self.phrase):
-            if isinstance(part, Description) and self.bindings.fitting.untold(part):
-                self._fail(Why.UNSAYABLE, _alike_in_place(part))
-                return None
         former, words = self.bindings.former, self._words
         self.bindings.words[self.key] = words
         gone = former.excluded.get(words, ())

@@ -95,10 +95,10 @@ def _tidy(prepare: Prepare) -> Move:
     return Move(things=(things,), to=(Place(relation=Relation.AT, anchor=Spot.USUAL),))
 
 
-def _names_people(request: Request) -> bool:
-    """Whether a person is a part of what is asked for, such as who gets a thing."""
+def _described(request: Request) -> Iterator[Description]:
+    """All that a request describes: things, places and persons, and what describes these."""
     inner = (part for phrase in phrases_of(request) for part in phrases_within(phrase))
-    return any(isinstance(part, Description) and part.kind == PERSON for part in inner)
+    return (part for part in inner if isinstance(part, Description))
 
 
 class Grounder:
@@ -187,8 +187,15 @@ class Grounder:
         self._bindings.open.unbound.append(unbound)
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
-        if isinstance(request, Meet | Follow | Guide) or _names_people(request):
+        if isinstance(request, Meet | Follow | Guide) or any(
+            part.kind == PERSON for part in _described(request)
+        ):
             self._note(index, Why.UNSAYABLE, "Nothing measures what is done with people.")
+        elif untold := next(filter(self._bindings.fitting.untold, _described(request)), None):
+            which = words_of(every_one(untold)).removeprefix("all ")
+            known = "" if untold.where else " that are known"
+            text = f"The {which}{known} cannot be told apart by where they are."
+            self._note(index, Why.UNSAYABLE, text)
         elif isinstance(request, Tell):
             self._tell(request, index, path)
         elif isinstance(request, Move):

@@ -77,6 +77,13 @@ def test_too_few_stand_above_each_other() -> None:
     assert [part.why for part in found.unbound] == [Why.UNSAYABLE]
 
 
+def test_nothing_is_looked_for_that_would_not_help() -> None:
+    house = replace(_house({"0": 0.0, "1": 0.0}), complete=False)
+    asked = IN_CABINET.replace("the: cup", "the: mug").format("pick: highest")
+    found = Binder(goal(asked)).update(house)
+    assert (found.sought, [part.why for part in found.unbound]) == ((), [Why.UNSAYABLE])
+
+
 IN_DRAWER = "[{{move: {{the: cup}}, to: {{in: {{the: drawer, {}}}}}}}]"
 
 

@@ -69,11 +69,14 @@ def test_what_has_two_readings_is_asked(text: str, reason: str) -> None:
 # What is only picked up is in the hand at the end.
 POURED = [
     ("Pour the milk from the jug into the bowl.",
-     "[{make: {the: bowl}, be: filled with milk}, {make: {the: jug, is: filled with milk}, be: empty}]"),
+     "[{make: {the: bowl}, be: filled with milk},"
+     " {make: {the: jug, is: filled with milk}, be: empty}]"),
     ("Pour coffee into a cup from the teapot.",
-     "[{make: {a: cup}, be: filled with coffee}, {make: {the: teapot, is: filled with coffee}, be: empty}]"),
+     "[{make: {a: cup}, be: filled with coffee},"
+     " {make: {the: teapot, is: filled with coffee}, be: empty}]"),
     ("Pour water over the plant with the watering can.",
-     "[{make: {the: plant}, be: watered}, {make: {the: watering can, is: filled with water}, be: empty}]"),
+     "[{make: {the: plant}, be: watered},"
+     " {make: {the: watering can, is: filled with water}, be: empty}]"),
     ("Pour water using a jug onto a plant.",
      "[{make: {a: plant}, be: watered}, {make: {a: jug, is: filled with water}, be: empty}]"),
     ("Pour some water on the plant in the hall.",
