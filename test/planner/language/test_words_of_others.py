@@ -66,17 +66,16 @@ def test_what_has_two_readings_is_asked(text: str, reason: str) -> None:
     assert found.reason == reason
 
 
-# What is only picked up is in the hand at the end.
 POURED = [
     ("Pour the milk from the jug into the bowl.",
-     "[{make: {the: bowl}, be: filled with milk},"
-     " {make: {the: jug, is: filled with milk}, be: empty}]"),
+     ("[{make: {the: bowl}, be: filled with milk},"
+      " {make: {the: jug, is: filled with milk}, be: empty}]")),
     ("Pour coffee into a cup from the teapot.",
-     "[{make: {a: cup}, be: filled with coffee},"
-     " {make: {the: teapot, is: filled with coffee}, be: empty}]"),
+     ("[{make: {a: cup}, be: filled with coffee},"
+      " {make: {the: teapot, is: filled with coffee}, be: empty}]")),
     ("Pour water over the plant with the watering can.",
-     "[{make: {the: plant}, be: watered},"
-     " {make: {the: watering can, is: filled with water}, be: empty}]"),
+     ("[{make: {the: plant}, be: watered},"
+      " {make: {the: watering can, is: filled with water}, be: empty}]")),
     ("Pour water using a jug onto a plant.",
      "[{make: {a: plant}, be: watered}, {make: {a: jug, is: filled with water}, be: empty}]"),
     ("Pour some water on the plant in the hall.",
@@ -149,6 +148,7 @@ def test_what_may_say_where_a_drink_is_made_or_is_serves_nothing(text: str) -> N
     assert not isinstance(interpret(text), Goal)
 
 
+# What is only picked up is in the hand at the end.
 GRASPED = [
     ("Pick up the red pear to the left of the teapot.",
      "[{grasp: {the: pear, color: red, left_of: {the: teapot}}}]"),
