@@ -228,6 +228,9 @@ class Nouns(Quantities):
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
+            if picked and noun.pick in BY_HEIGHT | BY_SIDE and self._noun_ahead(picked):
+                # "The upper left cabinet".
+                raise source.ask(AskReason.WHICH, i - 1, picked + 1)
             if picked and not verbal and not noun.pick and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
                 continue
@@ -283,9 +286,10 @@ class Nouns(Quantities):
     def _pick_ahead(self, at: int) -> int:
         """The position after "biggest", or "top" in front of what stands above its like; else 0."""
         source = self._source
-        end = i = source.longest(at, PICK_WORDS)
+        end = source.longest(at, PICK_WORDS)
         if not end or PICKS[source.words[at:end]] not in BY_HEIGHT:
             return end
+        i = source.longest(end, PICK_WORDS) or end
         while match := source.match(i):
             if any(is_stacked(sense.word) for sense in match.senses):
                 return end
