@@ -69,7 +69,8 @@ def _of_what(source: Source, order: Order, do: Do) -> None:
     """Asks about "open the fridge, put it on the top shelf", and "on top of the top drawer"."""
     wholes = any(
         (noun.where if noun.pick in BY_HEIGHT else "open" in other.states)
-        for other in order.requests[: order.requests.index(do)]
+        for other in order.requests
+        if other is not do
         for phrase in (*other.things, *(where.anchor for where in other.to))
         for noun in nouns_within(phrase)
     )

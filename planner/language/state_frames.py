@@ -193,14 +193,13 @@ class StateFrames(Objects):
             i = found[1]
         wheres = grouped(wheres, unsure=False)
         emptied = [w.anchor for w in wheres if w.way is Way.FROM and isinstance(w.anchor, Noun)]
-        filled = [w for w in wheres if w.way is not Way.FROM and isinstance(w.anchor, Noun)]
-        if len(filled) != 1 or len(emptied) > 1 or len(filled) + len(emptied) < len(wheres):
-            return None
-        target = filled[0].anchor
-        if not isinstance(target, Noun) or target.kind in GENERIC_KINDS:
+        targets = [w for w in wheres if w.way is not Way.FROM]
+        target = targets[0].anchor if len(targets) == 1 and len(wheres) <= 2 else None
+        vessels = len(emptied) == len(wheres) - 1 and all(can(it, "fillable") for it in emptied)
+        if not isinstance(target, Noun) or target.kind in GENERIC_KINDS or not vessels:
             return None
         state = "watered" if liquid == "water" and can(target, "waterable") else ""
-        if not state and emptied and filled[0].relation is Relation.IN:
+        if not state and emptied and targets[0].relation is Relation.IN:
             state = f"filled with {liquid}" if can(target, "fillable") else ""
         dos = self._make([target], [state], start, i)[0] if state else []
         for vessel in emptied if state else ():
