@@ -122,9 +122,14 @@ class Frames(MovingFrames):
         parts, end = segments
         if result := self.result(end, parts, start):
             return result
+        if alone := source.longest(end, _ALONE):
+            return [Do(Act.LEAVE, self.attach(parts), start, alone)], alone
         wheres = [where for part in parts for where in part.wheres]
         if wheres and all(where.way is Way.FROM for where in wheres):
             return [self._kept_away(parts, wheres, start, end)], end
+        if not wheres and not any(part.arrangement for part in parts) and self._ends(end):
+            # "Throw away the newspapers but keep the magazines".
+            return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         moves = self._moves(Verb("keep", Frame.PUT), parts, start, end, static=True)
         return moves if moves and all(do.act is Act.MOVE for do in moves[0]) else None
 

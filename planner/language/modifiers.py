@@ -169,6 +169,7 @@ VESSELS = words(
 _INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top of it")
 _CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
+_NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
 EXCEPT = phrases(table("except"))
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
 _IN_CORNER = combined("in the corner")
@@ -325,6 +326,9 @@ class Modified(Persons):
         loose = source.word(noun.start) in ("whatever", "whichever") and word in ("is", "are")
         if i == at and not loose and not (generic and word in ("'s", "is", "are", "you", "i")):
             return 0
+        if source.starts(i, "need", "needs") and (state := _NEEDS.get(source.word(i + 1))):
+            noun.states.append(state)
+            return i + 2
         if word not in _LINKING:
             return 0
         singular = word in ("is", "'s", "was", "lies", "stands", "sits", "has")

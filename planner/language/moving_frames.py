@@ -245,6 +245,8 @@ class MovingFrames(OccasionFrames):
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
         elif verb.frame in (Frame.FETCH, Frame.GIVE):
             do.to = [Where(Relation.AT, Spot.ME, Way.TO, do.start, do.end)]
+        elif verb.base == "return":
+            do.to = [Where(Relation.AT, Spot.BACK, Way.TO, do.start, do.end)]
         elif taken_off and verb.base in ("take", "move", "get off"):
             do.to = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, do.start, do.end)]
         elif do.later and (vague := self._vague_before(do.things)):

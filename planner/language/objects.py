@@ -168,6 +168,9 @@ class Objects(Lists):
                     raise self._source.ask(AskReason.WHICH, where.start, where.end)
                 # "Each cup on a saucer".
                 anchor.each = True
+            if isinstance(anchor, Noun) and anchor.elsewhere and own:
+                # "Each apple in a different bowl".
+                anchor.elsewhere, anchor.each = False, True
             if (
                 isinstance(anchor, Noun)
                 and anchor.each

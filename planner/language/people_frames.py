@@ -49,7 +49,12 @@ class PeopleFrames(Frames):
         found = self.person(at)
         if found is None:
             return None
-        return [found[0]], found[1]
+        people: list[Phrase] = [found[0]]
+        end = found[1]
+        while self._source.word(end) in ("and", ",") and (more := self.person(end + 1)):
+            people.append(more[0])
+            end = more[1]
+        return people, end
 
     def _listener(self, at: int) -> tuple[Where, int] | None:
         """Whom something is told: the speaker or a person."""

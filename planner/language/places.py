@@ -375,8 +375,3 @@ def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:
 def all_of(anchor: object) -> bool:
     """Whether an anchor is every one of a kind."""
     return isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each
-
-
-__all__ = [
-    "Arrangement", "Places", "Pronoun", "all_of", "belongs", "grouped", "is_furniture", "is_room",
-]  # fmt: skip

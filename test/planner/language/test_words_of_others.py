@@ -130,6 +130,25 @@ def test_how_something_would_be_done_may_ask_for_it() -> None:
     assert read_answer(text, asked, "No.").goal is None
 
 
+SELDOM = [
+    ("Return the book.", "[{move: {the: book}, to: usual}]"),
+    ("Throw away the newspapers but keep the magazines.",
+     ("[{move: {all: newspaper}, to: {in: {a: trash can}}}, any_time,"
+      " {leave: {all: magazine}}]")),
+    ("Keep the magazines as they are.", "[any_time, {leave: {all: magazine}}]"),
+    ("Put each apple in a different bowl.",
+     "[{move: {all: apple}, to: {in: {a: bowl, each: true}}}]"),
+    ("Wash the shirts that need washing.", "[{make: {all: shirt, is: dirty}, be: clean}]"),
+    ("Follow Jane and Axel.", "[{follow: [{the: person, name: Jane}, {the: person, name: Axel}]}]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "goal"), SELDOM)
+def test_what_is_seldom_said_is_read_as_well(text: str, goal: str) -> None:
+    found = interpret(text)
+    assert same_meaning(found, Goal.model_validate(yaml.safe_load(goal))), found
+
+
 SERVED = [
     ("Serve coffee on the table.", "[{prepare: make_coffee, at: {the: table}}]"),
     ("Serve coffee for two on the coffee table in the living room.",
