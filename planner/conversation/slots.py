@@ -233,7 +233,7 @@ def is_furniture(phrase: Description) -> bool:
     return meaning is not None and bool(meaning.furniture) and not meaning.objects
 
 
-_LOOKS = ("color", "size", "material", "pick", "states", "where", "holding")
+_LOOKS = ("color", "size", "material", "pick", "nth", "states", "where", "holding")
 
 
 def fits(said: Description, phrase: Description) -> bool:

@@ -21,7 +21,13 @@ from planner.grounding.records import (
 )
 from planner.grounding.scene import Scene, Thing, classes_of
 from planner.grounding.spots import key_of
-from planner.language.goal_form import Anchor, Description, Mention, NounPhrase, OneOf
+from planner.language.goal_form import (
+    Anchor,
+    Description,
+    Mention,
+    NounPhrase,
+    OneOf,
+)
 from planner.language.interpretation import AnswerSort, read_answer
 from planner.language.lexicon import Amount, Bound
 from planner.language.reading import Ask, AskReason
@@ -387,25 +393,22 @@ class Bindings:
         return self.bind(first, f"{path}.0", request, able=able, likely=likely, quiet=quiet)
 
 
+@dataclass
 class _OneDescription:
     """Binds one description."""
 
-    def __init__(
-        self,
-        bindings: Bindings,
-        phrase: Description,
-        path: str,
-        request: int,
-        able: Mapping[str, str],
-        likely: frozenset[str],
-        *,
-        quiet: bool,
-    ) -> None:
-        self.bindings, self.phrase, self.path = bindings, phrase, path
-        self.request, self.able, self.quiet = request, able, quiet
-        self.key = key_of(phrase, path)
-        self.likely = likely or bindings.purposes.get(self.key, likely)
-        self.settled = bindings.is_settled(self.key)
+    bindings: Bindings
+    phrase: Description
+    path: str
+    request: int
+    able: Mapping[str, str]
+    likely: frozenset[str]
+    quiet: bool
+
+    def __post_init__(self) -> None:
+        self.key = key_of(self.phrase, self.path)
+        self.likely = self.likely or self.bindings.purposes.get(self.key, self.likely)
+        self.settled = self.bindings.is_settled(self.key)
 
     def bind(self) -> Binding | None:
         former, words = self.bindings.former, self._words

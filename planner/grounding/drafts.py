@@ -11,9 +11,20 @@ from statistics import median
 
 from pydantic import JsonValue
 
-from planner.grounding.scene import Scene, Thing, is_at, is_room_kind, leftmost, of_kind
+from planner.grounding.scene import Scene, Thing, every_one, is_at, is_room_kind, leftmost, of_kind
 from planner.language.goal_form import Anchor, Description, Mention, NounPhrase, OneOf, Place
-from planner.language.lexicon import JOINT_STATES, Amount, Pick, Relation, Size, Spot, affordance_of
+from planner.language.lexicon import (
+    BY_HEIGHT,
+    BY_SIDE,
+    JOINT_STATES,
+    Amount,
+    Pick,
+    Relation,
+    Size,
+    Spot,
+    affordance_of,
+    is_stacked,
+)
 from planner.world.shapes import AS_SEEN, Color
 from planner.world.states import default_states
 from planner.world.vocabulary import EntityKind, is_open
@@ -106,6 +117,15 @@ class Fitting:
         found = _sized(found, described)
         return self._picked(found, described, apart)
 
+    def untold(self, phrase: Description) -> bool:
+        """Whether such furniture is known, or is a part of some, that its place does not tell."""
+        if not is_stacked(phrase.kind) or self.things(phrase):
+            return False
+        at = [name for place in phrase.where for name in self.names(place.anchor)]
+        if any(self._scene.things[name].kind is EntityKind.FURNITURE for name in at):
+            return True
+        return phrase.pick in BY_HEIGHT | BY_SIDE and bool(self.things(every_one(phrase)))
+
     def _in_state(self, things: list[Thing], described: Description) -> list[Thing]:
         """Those that have the states; where none is known to, "the dirty bowl" is one that may."""
         words = described.states
@@ -126,7 +146,12 @@ class Fitting:
         return self._kinds[kind, anywhere]
 
     def _is_at(self, thing: Thing, relation: Relation, anchors: Sequence[Thing]) -> bool:
-        return any(is_at(self._scene, thing, relation, anchor) for anchor in anchors)
+        return any(
+            is_at(self._scene, thing, relation, anchor)
+            # "The drawer of the dresser" is the dresser.
+            or (thing.name == anchor.name and relation in (Relation.AT, Relation.IN))
+            for anchor in anchors
+        )
 
     def _holds(self, thing: Thing, described: Description) -> bool:
         return all(
@@ -137,9 +162,15 @@ class Fitting:
     def _picked(
         self, found: list[Thing], described: Description, apart: Place | None
     ) -> list[Thing]:
-        pick, count = described.pick, described.count
+        pick, count, first = described.pick, described.count, (described.nth or 1) - 1
+        if pick in BY_HEIGHT:
+            return _at_height(found, pick, first)
+        alike = len({(thing.class_name, thing.room) for thing in found}) == 1 < len(found)
+        if pick in BY_SIDE and is_stacked(described.kind) and not alike:
+            # All drawers of a dresser are one thing, and those elsewhere are not beside it.
+            return []
         if pick is None or not isinstance(count, int) or len(found) <= count:
-            return found
+            return found[first:]
         if pick in _BY_VOLUME:
             key = _SIZES[Size.BIG][0]
             ranked = sorted(found, key=key, reverse=_BY_VOLUME[pick])
@@ -161,7 +192,7 @@ class Fitting:
         else:
             ranked = leftmost(found, self._viewpoint())
             ranked = ranked if pick is Pick.LEFTMOST else ranked[::-1]
-        return ranked[:count]
+        return ranked[first : first + count]
 
     def _anchors(self, place: Place | None) -> list[Thing]:
         return [] if place is None else [self._scene.things[n] for n in self.names(place.anchor)]
@@ -169,6 +200,24 @@ class Fitting:
     def _viewpoint(self) -> Thing | None:
         agents = self._scene.of_kind(EntityKind.AGENT)
         return self._scene.speaker or next(iter(agents), None)
+
+
+# Furniture whose bottoms differ by less stands side by side.
+_LEVEL_M = 0.2
+
+
+def _at_height(found: list[Thing], pick: Pick, first: int) -> list[Thing]:
+    """The things of one level of several that are above each other; none if that is not told."""
+    levels_m: list[float] = []
+    for bottom_m in sorted(thing.box.minimum_m[2] for thing in found):
+        if not levels_m or bottom_m - levels_m[-1] >= _LEVEL_M:
+            levels_m.append(bottom_m)
+    if pick is Pick.MIDDLE:
+        first = len(levels_m) // 2 if len(levels_m) % 2 else len(levels_m)
+    if not 1 < len(levels_m) > first:
+        return []
+    level_m = levels_m[-1 - first] if pick is Pick.HIGHEST else levels_m[first]
+    return [thing for thing in found if 0 <= thing.box.minimum_m[2] - level_m < _LEVEL_M]
 
 
 def _given_anchor(described: Description) -> Place | None:

@@ -7,25 +7,11 @@ from dataclasses import replace
 
 from pydantic import JsonValue
 
-from planner.grounding.binding import (
-    Binding,
-    Bindings,
-    Choice,
-    Former,
-    choice_json,
-    choice_of,
-)
-from planner.grounding.drafts import (
-    UNWEIGHED,
-    Draft,
-    Drafts,
-    Hold,
-    criteria_at_end,
-    predicate_of,
-)
+from planner.grounding.binding import Binding, Bindings, Choice, Former, choice_json, choice_of
+from planner.grounding.drafts import UNWEIGHED, Draft, Drafts, Hold, criteria_at_end, predicate_of
 from planner.grounding.places import UNMEASURED, Places
 from planner.grounding.records import Grounding, Question, Unbound, Why, request_words, words_of
-from planner.grounding.scene import Scene, as_first_known, can_open, without_taken_back
+from planner.grounding.scene import Scene, as_first_known, can_open, every_one, without_taken_back
 from planner.grounding.spots import purposes, start_of
 from planner.language.goal_form import (
     Description,
@@ -109,10 +95,10 @@ def _tidy(prepare: Prepare) -> Move:
     return Move(things=(things,), to=(Place(relation=Relation.AT, anchor=Spot.USUAL),))
 
 
-def _names_people(request: Request) -> bool:
-    """Whether a person is a part of what is asked for, such as who gets a thing."""
+def _described(request: Request) -> Iterator[Description]:
+    """All that a request describes: things, places and persons, and what describes these."""
     inner = (part for phrase in phrases_of(request) for part in phrases_within(phrase))
-    return any(isinstance(part, Description) and part.kind == PERSON for part in inner)
+    return (part for part in inner if isinstance(part, Description))
 
 
 class Grounder:
@@ -201,8 +187,15 @@ class Grounder:
         self._bindings.open.unbound.append(unbound)
 
     def _take(self, request: Request, index: int, step: int | None, path: str) -> None:
-        if isinstance(request, Meet | Follow | Guide) or _names_people(request):
+        if isinstance(request, Meet | Follow | Guide) or any(
+            part.kind == PERSON for part in _described(request)
+        ):
             self._note(index, Why.UNSAYABLE, "Nothing measures what is done with people.")
+        elif untold := next(filter(self._bindings.fitting.untold, _described(request)), None):
+            which = words_of(every_one(untold)).removeprefix("all ")
+            known = "" if untold.where else " that are known"
+            text = f"The {which}{known} cannot be told apart by where they are."
+            self._note(index, Why.UNSAYABLE, text)
         elif isinstance(request, Tell):
             self._tell(request, index, path)
         elif isinstance(request, Move):
@@ -356,7 +349,7 @@ class Grounder:
         if topic is Topic.WHICH:
             # "The fruit" may be all of it elsewhere.
             phrase = phrase.model_copy(update={"count": 1, "definite": True})
-        every = phrase.model_copy(update={"count": Amount.ALL, "definite": False, "pick": None})
+        every = every_one(phrase)
         opened = self._bindings.open
         failures = len(opened.unbound)
         list(self._bound((every,), index, path, {}))

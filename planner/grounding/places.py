@@ -16,13 +16,7 @@ from planner.grounding.spots import (
     too_small_for,
     usual_for,
 )
-from planner.language.goal_form import (
-    Anchor,
-    Description,
-    NounPhrase,
-    Place,
-    PlaceOf,
-)
+from planner.language.goal_form import Anchor, Description, NounPhrase, Place, PlaceOf
 from planner.language.lexicon import Amount, Relation, Spot
 from planner.language.reading import AskReason
 from planner.world.catalogue import word_key
@@ -31,13 +25,7 @@ from planner.world.vocabulary import EntityKind
 Things = Sequence[tuple[NounPhrase, Binding]]
 # PARTNR has no predicates for these.
 UNMEASURED = frozenset(
-    {
-        Relation.UNDER,
-        Relation.BEHIND,
-        Relation.IN_FRONT_OF,
-        Relation.LEFT_OF,
-        Relation.RIGHT_OF,
-    }
+    {Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF, Relation.LEFT_OF, Relation.RIGHT_OF}
 )
 _LIKE_ON_TOP = frozenset({"sink", "bathtub"})
 
@@ -266,13 +254,7 @@ class Places:
         return rooms[0] if len(rooms) == len(only) == 1 else None
 
     def _at_former(
-        self,
-        things: Things,
-        anchor: PlaceOf,
-        request: int,
-        step: int | None,
-        path: str,
-        hold: Hold,
+        self, things: Things, anchor: PlaceOf, request: int, step: int | None, path: str, hold: Hold
     ) -> None:
         former = self._bindings.bind(anchor.place_of, path, request)
         if former is None:

@@ -225,6 +225,7 @@ _OCCASIONS = {
     Occasion.MAKE_COFFEE: "make coffee",
     Occasion.MAKE_TEA: "make tea",
 }
+_RANKS = {2: "second", 3: "third"}
 _ALWAYS_PLURAL = ("clothes", "scissors", "jeans", "groceries")
 # What is done to things so that they get a state.
 _CHANGES = {
@@ -374,7 +375,14 @@ def _described(it: Description) -> str:
     noun = it.kind
     looks = [
         str(word)
-        for word in (it.pick, it.size, *it.states, it.color, it.material)
+        for word in (
+            it.nth and _RANKS.get(it.nth, f"{it.nth}th"),
+            it.pick,
+            it.size,
+            *it.states,
+            it.color,
+            it.material,
+        )
         if word is not None
     ]
     head = " ".join([*_determiner(it), *looks, _plural(noun) if plural else noun])

@@ -9,7 +9,7 @@ from functools import cache, cached_property
 from types import MappingProxyType
 
 from planner.language.goal_form import Description, NounPhrase
-from planner.language.lexicon import GENERIC_KINDS
+from planner.language.lexicon import GENERIC_KINDS, Amount
 from planner.language.lexicon import Relation as Word
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import (
@@ -180,26 +180,13 @@ def scene_of_state(state: WorldState, house: House) -> Scene:
     """The true world, with the floors of its rooms."""
     things = {name: _true(entity, house) for name, entity in state.entities.items()}
     for room in house.rooms:
-        (x0, y0), (x1, y1) = (
-            (min(p[0] for p in room.polygon_m), min(p[1] for p in room.polygon_m)),
-            (max(p[0] for p in room.polygon_m), max(p[1] for p in room.polygon_m)),
-        )
-        things[room.name] = Thing(
-            name=room.name,
-            kind=EntityKind.ROOM,
-            class_name=room.class_name,
-            box=Box((x0, y0, 0.0), (x1, y1, room.height_m)),
-            room=room.name,
-        )
-        floor = floor_name(room.name)
+        xs, ys = zip(*room.polygon_m, strict=True)
+        x0, y0, x1, y1 = min(xs), min(ys), max(xs), max(ys)
+        inside, ground = (Box((x0, y0, 0.0), (x1, y1, top)) for top in (room.height_m, 0.0))
+        name, floor = room.name, floor_name(room.name)
+        things[name] = Thing(name, EntityKind.ROOM, room.class_name, inside, room=name)
         things[floor] = Thing(
-            name=floor,
-            kind=EntityKind.FURNITURE,
-            class_name=FLOOR_CLASS,
-            box=Box((x0, y0, 0.0), (x1, y1, 0.0)),
-            room=room.name,
-            parent=room.name,
-            surface=True,
+            floor, EntityKind.FURNITURE, FLOOR_CLASS, ground, room=name, parent=name, surface=True
         )
     return Scene(things, complete=True)
 
@@ -243,58 +230,33 @@ def _first(before: Scene, now: Scene, name: str, touched: frozenset[str]) -> Thi
 
 def _believed(node: BeliefNode, layout: House) -> Thing:
     piece = layout.furniture_by_name.get(node.name)
-    shape = _shape(node.kind, node.class_name, piece)
-    box = piece.box if piece is not None else Box.around(node.position_m, node.size_m)
-    return Thing(
-        name=node.name,
-        kind=node.kind,
-        class_name=node.class_name,
-        box=box,
-        room=node.name if node.kind is EntityKind.ROOM else node.room,
-        parent=node.parent,
-        relation=node.relation,
-        yaw_rad=piece.yaw_rad if piece is not None else 0.0,
-        affordances=node.affordances,
-        states=node.states,
-        openness=node.openness,
-        color=node.look.color,
-        material=node.look.material,
-        surface=shape[0],
-        hollow=shape[1],
-        hollows_m=_hollows(piece),
-    )
+    if piece is None:
+        return _thing(node, None, Box.around(node.position_m, node.size_m), 0.0)
+    return _thing(node, piece, piece.box, piece.yaw_rad)
 
 
 def _true(entity: EntityState, house: House) -> Thing:
     piece = house.furniture_by_name.get(entity.name)
-    shape = _shape(entity.kind, entity.class_name, piece)
+    return _thing(entity, piece, _upright(entity.pose, entity.size_m), entity.pose.yaw_rad)
+
+
+def _thing(
+    known: BeliefNode | EntityState, piece: Furniture | None, box: Box, yaw_rad: float
+) -> Thing:
+    surface, hollow = _shape(known.kind, known.class_name, piece)
     return Thing(
-        name=entity.name,
-        kind=entity.kind,
-        class_name=entity.class_name,
-        box=_upright(entity.pose, entity.size_m),
-        room=entity.name if entity.kind is EntityKind.ROOM else entity.room,
-        parent=entity.parent,
-        relation=entity.relation,
-        yaw_rad=entity.pose.yaw_rad,
-        affordances=entity.affordances,
-        states=entity.states or {},
-        openness=entity.openness,
-        color=entity.look.color,
-        material=entity.look.material,
-        surface=shape[0],
-        hollow=shape[1],
-        hollows_m=_hollows(piece),
-    )
+        name=known.name, kind=known.kind, class_name=known.class_name, box=box,
+        room=known.name if known.kind is EntityKind.ROOM else known.room,
+        parent=known.parent, relation=known.relation, yaw_rad=yaw_rad,
+        affordances=known.affordances, states=known.states or {}, openness=known.openness,
+        color=known.look.color, material=known.look.material, surface=surface, hollow=hollow,
+        hollows_m=() if piece is None else tuple(inner.size for inner in piece.interiors),
+    )  # fmt: skip
 
 
 def _upright(pose: Pose, size_m: Vec3) -> Box:
     x, y, z = pose.position_m
     return Box.around((x, y, z + size_m[2] / 2), size_m, pose.yaw_rad)
-
-
-def _hollows(piece: Furniture | None) -> tuple[Vec3, ...]:
-    return () if piece is None else tuple(hollow.size for hollow in piece.interiors)
 
 
 def _shape(kind: EntityKind, class_name: str, piece: Furniture | None) -> tuple[bool, bool]:
@@ -322,11 +284,7 @@ _ROOMS_OF: Mapping[str, frozenset[str]] = {
 }
 # Where such furniture stands in houses without these rooms.
 _ELSE_IN: Mapping[str, frozenset[str]] = {"dining table": frozenset({"kitchen"})}
-_GENERIC = {
-    "thing": EntityKind.OBJECT,
-    "furniture": EntityKind.FURNITURE,
-    "room": EntityKind.ROOM,
-}
+_GENERIC = {"thing": EntityKind.OBJECT, "furniture": EntityKind.FURNITURE, "room": EntityKind.ROOM}
 
 
 def of_kind(kind: str, scene: Scene, *, anywhere: bool = False) -> list[Thing]:
@@ -361,6 +319,12 @@ def classes_of(kind: str) -> tuple[str, ...]:
     """The classes of objects and furniture that a noun can mean; empty for any thing."""
     meaning = _meaning(kind)
     return tuple(sorted(meaning.objects | meaning.furniture))
+
+
+def every_one(phrase: Description) -> Description:
+    """All of what a description is about, whichever of them it picks."""
+    every = {"count": Amount.ALL, "definite": False, "pick": None, "nth": None}
+    return phrase.model_copy(update=every)
 
 
 def can_open(phrase: NounPhrase) -> bool:

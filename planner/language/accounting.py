@@ -35,15 +35,7 @@ from planner.language.goal_form import (
     Prepare,
     Tell,
 )
-from planner.language.lexicon import (
-    Actor,
-    Amount,
-    Part,
-    Relation,
-    Sense,
-    Spot,
-    plural_of,
-)
+from planner.language.lexicon import Actor, Amount, Part, Relation, Sense, Spot, plural_of
 from planner.language.modifiers import opposite
 from planner.language.reading import Source
 from planner.language.verbs import verbs_at

@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from planner.language.drafts import Act, Do, Noun, Way, nouns_within
-from planner.language.english import (
-    FILLERS,
-    FOR_SOMEBODY,
-    table,
-    words,
-)
+from planner.language.english import FILLERS, FOR_SOMEBODY, table, words
 from planner.language.lexicon import (
     Actor,
     Amount,

@@ -47,6 +47,7 @@ _TIME_UNITS = words(table("time units"))
 _SUBJECTS = PRONOUNS | ARTICLES | PEOPLE | {"any", "of"}
 _LIMIT = 16
 """How many words one circumstance has at most."""
+_WANTING_TO = phrases(table("aim"))
 
 
 class Circumstances(Remarks):
@@ -260,10 +261,7 @@ class Circumstances(Remarks):
     def _aim(self, at: int, stop: int) -> int:
         """Reads "I want to hear the news" after a request."""
         source = self._source
-        end = source.starts(
-            at, "i want to", "i would like to", "we want to", "we would like to", "i need to",
-            "i would love to", "i am trying to", "we need to", "i have to", "we have to",
-        )  # fmt: skip
+        end = source.longest(at, _WANTING_TO)
         if not end or not self._previous or source.word(end) not in AIM:
             return 0
         return 0 if any(self._names(k) for k in range(end, stop)) else stop

@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from planner.language.checks import DETERMINED
 from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
 from planner.language.english import THE, TOO, table, words
-from planner.language.lexicon import PERSON, Amount, Bound, Occasion, Relation, Spot, is_hollow
+from planner.language.lexicon import (
+    BY_HEIGHT,
+    PERSON,
+    Amount,
+    Bound,
+    Occasion,
+    Relation,
+    Spot,
+    is_hollow,
+)
 from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
 from planner.language.places import BY_SIDE, is_furniture, is_room
@@ -40,6 +49,7 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
                 _held_twice(source, noun)
                 _held_oddly(source, do, noun)
                 _one_of_some(source, noun)
+        _of_what(source, order, do)
         _listed(source, do)
         _there_or_from_there(source, do)
         _not_tolerated(source, do)
@@ -50,6 +60,29 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         _from_there(source, going, do)
     if not sure:
         _only_stated(source, order)
+        for k in range(source.size):
+            if end := source.starts(k, "how would you"):
+                raise source.ask(AskReason.MEANT, end, source.size - (source.words[-1] == "?"))
+
+
+def _of_what(source: Source, order: Order, do: Do) -> None:
+    """Asks about "open the fridge, put it on the top shelf", and "on top of the top drawer"."""
+    wholes = any(
+        (noun.where if noun.pick in BY_HEIGHT else "open" in other.states)
+        for other in order.requests
+        if other is not do
+        for phrase in (*other.things, *(where.anchor for where in other.to))
+        for noun in nouns_within(phrase)
+    )
+    for phrase in (*do.things, *(where.anchor for where in do.to)):
+        for noun in nouns_within(phrase):
+            if wholes and noun.pick in BY_HEIGHT and not noun.where:
+                raise source.ask(AskReason.WHICH, noun.start, noun.end)
+    for where in do.to:
+        it = where.anchor
+        drawer = isinstance(it, Noun) and it.pick in BY_HEIGHT and it.kind.endswith("drawer")
+        if drawer and where.relation is Relation.ON_TOP:
+            raise source.ask(AskReason.WHICH, where.start, where.end)
 
 
 def _told(source: Source, do: Do) -> None:

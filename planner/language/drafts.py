@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -73,6 +74,7 @@ class Noun:
     material: Material | None = None
     size: Size | None = None
     pick: Pick | None = None
+    nth: int | None = None
     states: list[str] = field(default_factory=list)
     where: list[Where] = field(default_factory=list)
     holding: list[Phrase] = field(default_factory=list)
@@ -266,19 +268,14 @@ def fresh(phrase: Phrase) -> Phrase:
 
 def fresh_noun(noun: Noun) -> Noun:
     """A copy of a noun, as `fresh` makes it."""
-    return Noun(
-        noun.kind, noun.start, noun.end, noun.plural, noun.count, noun.bound, noun.definite,
-        noun.color, noun.material, noun.size, noun.pick, noun.states[:],
-        [_fresh_where(where) for where in noun.where] if noun.where else [],
-        [fresh(inner) for inner in noun.holding] if noun.holding else [],
-        [fresh(inner) for inner in noun.but] if noun.but else [],
-        [fresh(inner) for inner in noun.instead_of] if noun.instead_of else [],
-        noun.other,
-        [fresh_noun(inner) for inner in noun.other_than] if noun.other_than else [],
-        fresh_noun(noun.part_of) if noun.part_of else None,
-        noun.elsewhere, noun.each, noun.bare, noun.vague, noun.clause, noun.in_turn,
-        noun.heated, noun.name, noun.wears[:],
-    )  # fmt: skip
+    found = copy.copy(noun)
+    found.states, found.wears = noun.states[:], noun.wears[:]
+    found.where = [_fresh_where(where) for where in noun.where]
+    found.holding = [fresh(inner) for inner in noun.holding]
+    found.but, found.instead_of = [*map(fresh, noun.but)], [*map(fresh, noun.instead_of)]
+    found.other_than = [*map(fresh_noun, noun.other_than)]
+    found.part_of = fresh_noun(noun.part_of) if noun.part_of else None
+    return found
 
 
 def _fresh_where(where: Where) -> Where:
@@ -400,6 +397,7 @@ class Emission:
             kind=noun.kind, count=noun.count, bound=noun.bound,
             definite=noun.definite and not amount,
             color=noun.color, material=noun.material, size=noun.size, pick=noun.pick,
+            nth=noun.nth,
             states=_states(noun), where=where, holding=holding, but=but,
             other_than=tuple(
                 self._written[id(n)] for n in noun.other_than if id(n) in self._written

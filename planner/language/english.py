@@ -93,6 +93,7 @@ NO_AMOUNTS = frozenset({"minus", "negative", "zero", "million", "billion", "infi
 THE = words(table("the"))
 POSSESSIVES = frozenset({"my", "our", "your", "his", "her", "their", "its"})
 PICKS = {said: Pick(pick) for said, pick in meant(phrase_tables().picks).items()}
+RANKS = {word: number for number, word in enumerate(table("ranks").split(), 1)}
 # They praise, blame or stress, and distinguish nothing.
 EMPTY_ADJECTIVES = words(table("empty adjectives"))
 HEATED, COOLED = words("heated warmed microwaved reheated"), words("chilled cooled refrigerated")
@@ -125,12 +126,7 @@ _TIMES = combined("times")
 """When, as far as nobody can measure it."""
 INTERJECTIONS = phrases(table("interjections"))
 INTERJECTIONS |= combined("interjections")
-INTERJECTIONS |= products(
-    "as far as|if|unless|",
-    "i am not mistaken|i am mistaken|i am not wrong|i recall|i recall correctly|i remember"
-    "|i remember correctly|i know|i remember right",
-) - phrases("i know|i recall|i remember|i am mistaken")
-INTERJECTIONS |= phrases("go go|go go go|quick march|schnell|let us go|off you go")
+INTERJECTIONS -= phrases("i know|i recall|i remember|i am mistaken")
 _ANYWHERE = phrases(table("anywhere"))
 FILLERS |= CHOICE | LENGTHS | _TIMES | INTERJECTIONS
 EDGE_FILLERS = FILLERS - _ANYWHERE | {("so",)}

@@ -215,7 +215,7 @@ class _Normalizer:
         return (
             _kind(it.kind),
             (_count(it), it.bound, _is_definite(it), it.elsewhere, it.each),
-            (it.color, it.material, it.size, it.pick, _sorted(it.states)),
+            (it.color, it.material, it.size, it.pick, it.nth, _sorted(it.states)),
             (it.name, _sorted(it.wears)),
             self._places(it.where),
             _sorted(map(self._phrase, it.holding)),

@@ -140,7 +140,7 @@ class FollowUps(Announcements):
     def _fronted_exception(self, at: int) -> Dos | None:
         """Reads "Apart from the knives, all the cutlery goes in the dishwasher"."""
         source = self._source
-        start = source.starts(at, *EXCEPT)
+        start = source.longest(at, EXCEPT)
         left_out = self.item(start) if start and not self._sentence else None
         if left_out is None or source.word(left_out[1]) != ",":
             return None
@@ -185,10 +185,6 @@ class FollowUps(Announcements):
         targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
         if do.act is not Act.MOVE or len(targets) != len(do.to):
             return False
-        if is_room(place) and all(map(is_furniture, targets)):
-            for target in targets:
-                target.where.append(where)
-            return True
         if any(w.relation in (Relation.IN, Relation.ON_TOP, Relation.AT) for w in do.to):
             raise self._source.ask(AskReason.WHICH, where.start, where.end)
         do.to = [where, *do.to]

@@ -127,8 +127,7 @@ class Frames(MovingFrames):
         wheres = [where for part in parts for where in part.wheres]
         if wheres and all(where.way is Way.FROM for where in wheres):
             return [self._kept_away(parts, wheres, start, end)], end
-        spread = any(part.arrangement for part in parts)
-        if not wheres and not spread and self._ends(end):
+        if not wheres and not any(part.arrangement for part in parts) and self._ends(end):
             # "Throw away the newspapers but keep the magazines".
             return [Do(Act.LEAVE, self.attach(parts), start, end)], end
         moves = self._moves(Verb("keep", Frame.PUT), parts, start, end, static=True)

@@ -148,6 +148,7 @@ class Description(Form):
     Attributes:
         count: how many; in files `n`, `at_least` or `at_most`.
         definite: no more things fit than are counted; if more do, which ones must be asked.
+        nth: the how manieth of `pick`, if not the first.
         states: what they are now; in files `is`.
         where: all places that hold of them; in files the relations themselves.
         holding: what is on or in them; in files `with`.
@@ -168,6 +169,7 @@ class Description(Form):
     material: Material | None = None
     size: Size | None = None
     pick: Pick | None = None
+    nth: Annotated[int, Field(ge=2, le=MAX_COUNT, strict=True)] | None = None
     states: Many[StateWord] = Field(default=(), validation_alias="is", serialization_alias="is")
     where: tuple[Place, ...] = ()
     holding: Many[NounPhrase] = Field(
@@ -194,6 +196,8 @@ class Description(Form):
             raise ValueError(f"{self.count} goes with neither a bound nor 'the'")
         if self.definite and self.bound is not Bound.EXACTLY:
             raise ValueError("'the' goes with no bound")
+        if self.nth and self.pick is None:
+            raise ValueError("nth goes with a pick")
         if self.label in _SPOTS:
             raise ValueError(f"as: {self.label} is a place")
         if (self.name or self.wears) and self.kind != PERSON:

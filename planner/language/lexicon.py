@@ -92,7 +92,10 @@ class Size(StrEnum):
 
 
 class Pick(StrEnum):
-    """Which one of several, by comparison; distances are from the speaker or a given anchor."""
+    """Which one of several, by comparison; distances are from the speaker or a given anchor.
+
+    HIGHEST, MIDDLE and LOWEST are of furniture that stands above each other.
+    """
 
     NEAREST = "nearest"
     FARTHEST = "farthest"
@@ -103,6 +106,20 @@ class Pick(StrEnum):
     THINNEST = "thinnest"
     LEFTMOST = "leftmost"
     RIGHTMOST = "rightmost"
+    HIGHEST = "highest"
+    MIDDLE = "middle"
+    LOWEST = "lowest"
+
+
+BY_HEIGHT = frozenset({Pick.HIGHEST, Pick.MIDDLE, Pick.LOWEST})
+BY_SIDE = frozenset({Pick.LEFTMOST, Pick.RIGHTMOST})
+
+_STACKED = frozenset({"drawer", "drawers", "shelf", "rack", "cabinet", "cupboard"})
+
+
+def is_stacked(kind: str) -> bool:
+    """Whether furniture of a kind may stand above other such furniture, or be a part of some."""
+    return bool(_STACKED.intersection(kind.split()[-1:]))
 
 
 class Arrangement(StrEnum):
@@ -171,19 +188,24 @@ def _known_kind(word: str) -> str:
         raise ValueError(f"unknown kind {word!r}; expected a singular word of the catalogue")
     if not (found.objects or found.furniture or found.rooms):
         raise ValueError(f"{word!r} is not a kind of object, furniture or room")
-    if room := _leading_room(word):
+    if room := room_before(word):
         raise ValueError(f"{word!r}: expected the room {room!r} as a place of its own (in)")
     return word
 
 
-def _leading_room(word: str) -> str:
-    """The room that a piece of furniture is named after: `kitchen` in "kitchen counter"."""
+@lru_cache(maxsize=1024)
+def room_before(word: str) -> str:
+    """The room of a piece of furniture that is named after it: `kitchen` in "kitchen counter".
+
+    A laundry hamper is for laundry, and a lounge chair no chair.
+    """
     meanings = default_word_meanings()
+    whole = meanings.find(word) or Meaning()
     for cut, letter in enumerate(word):
         room = meanings.find(word[:cut]) if letter == " " else None
         piece = meanings.find(word[cut + 1 :])
-        if room and room.rooms and piece and piece.furniture:
-            return word[:cut]
+        if room and room.rooms and not room.objects and piece and piece.furniture:
+            return word[:cut] if whole.furniture <= piece.furniture else ""
     return ""
 
 

@@ -7,7 +7,15 @@ from dataclasses import dataclass, field
 
 from planner.language.drafts import Either, Noun, Phrase, Pronoun, Way, Where
 from planner.language.drafts import Pronoun as _Pronoun
-from planner.language.english import CHOICE, FILLERS, NUMBERS, PREPOSITION_WORDS, THE, table, words
+from planner.language.english import (
+    CHOICE,
+    FILLERS,
+    PREPOSITION_WORDS,
+    THE,
+    phrases,
+    table,
+    words,
+)
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, can_be, includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.nouns import describe
@@ -17,10 +25,7 @@ from planner.language.verbs import Form, verbs_at
 
 # One thing of a list, what joins it to the next, and what is left out.
 
-_AND = (
-    "including", "and also", "and then also", "and", "as well as", "along with", "together with",
-    "plus",
-)  # fmt: skip
+_AND = phrases(table("and"))
 # After these a noun phrase was the subject of a clause of its own.
 PREDICATES = words(table("predicates"))
 _DEEDS = words("play eat read sit sleep cook write wear exercise")
@@ -69,7 +74,7 @@ class Items(Modified):
             if end := source.starts(i, word.strip()):
                 i = end + (source.word(end) == ",")
                 break
-        end = source.starts(i, *_AND)
+        end = source.longest(i, _AND)
         if i == at and source.word(i).isdecimal() and self.item(i):
             # "1 cup 1 plate 2 forks".
             return i
@@ -91,13 +96,7 @@ class Items(Modified):
             return more[1] + (source.word(more[1]) == ",") if more and things and every else at
         free = self._freely(i, things)
         i += free
-        end = source.starts(i, *EXCEPT, "all but", "all except")
-        if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
-            # "The books, all but two".
-            for thing in things:
-                if isinstance(thing, Noun) and thing.count is Amount.ALL:
-                    thing.but.append(Noun(thing.kind, end, end + 1, left > 1, left))
-            return end + 1
+        end = source.longest(i, EXCEPT | phrases("all but|all except"))
         if (
             not end
             and source.starts(i, "but")
@@ -185,7 +184,7 @@ class Items(Modified):
         if source.word(at - 1) != "," or source.word(at) not in ("anything", "any"):
             return False
         chosen = any(isinstance(thing, Noun) and _is_open(thing) for thing in things)
-        return chosen and bool(source.starts(at + 1, *EXCEPT, "but"))
+        return chosen and bool(source.longest(at + 1, EXCEPT) or source.word(at + 1) == "but")
 
     @staticmethod
     def _placed_before(things: list[Phrase]) -> bool:
@@ -376,13 +375,7 @@ class Lists(Items):
             for w in segment.wheres
             if isinstance(w.anchor, Noun) and w.anchor.count is Amount.ALL
         ]
-        after = self._exceptions(i, everywhere or segment.things)
-        if after > i:
-            more, end = self.places(after)
-            if more and (not segment.wheres or more[0].way is Way.TO):
-                segment.wheres += more
-                return end
-        return after
+        return self._exceptions(i, everywhere or segment.things)
 
     def _whose_clause(self, at: int, segment: Segment) -> int:
         """Reads "the cups on the table that are dirty"; asks where it may be the table."""

@@ -10,6 +10,7 @@ from planner.language.english import (
     NUMBERS,
     PREPOSITIONS,
     THE,
+    combined,
     meanings,
     phrase_tables,
     phrases,
@@ -17,7 +18,7 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow
+from planner.language.lexicon import PERSON, Amount, Part, Pick, Relation, is_hollow, is_stacked
 from planner.language.places import CLAUSE_ENDS, Places, grouped, is_furniture, is_room
 from planner.language.reading import AskReason, Source
 from planner.world.shapes import Color
@@ -169,12 +170,9 @@ _INSIDE_IT = phrases("in it|on it|inside it|in them|on them|inside|on top|on top
 _CUTTING = words("slice cut chop dice")
 _NOT = frozenset({"not", "never", "without", "if"})
 _NEEDS = {"washing": "dirty", "cleaning": "dirty", "dusting": "dusty", "watering": "unwatered"}
-EXCEPT = (
-    "except for", "except", "apart from", "excluding", "other than", "save for", "but not",
-    "aside from", "with the exception of", "but leave out", "just not", "only not", "not counting",
-    "leaving out", "minus", "bar",
-)  # fmt: skip
+EXCEPT = phrases(table("except"))
 _ON_SIDES = [(phrases(said), Pick(pick)) for pick, said in phrase_tables().sides.items()]
+_IN_CORNER = combined("in the corner")
 _LINKING = words("is are 's was were lie lies stand stands sit sits has have")
 _HAVING = words("have has had just already always can will last usually may might")
 _ABOUT = words("lying standing around behind out sitting first")
@@ -230,6 +228,9 @@ class Modified(Persons):
     def _apposition(self, at: int, noun: Noun) -> int:
         """Reads ", the one on the table," and "on the left"."""
         source = self._source
+        if noun.definite and is_furniture(noun) and (end := source.longest(at, _IN_CORNER)):
+            # If several such pieces are known, it is asked which one.
+            return end
         for side_words, pick in _ON_SIDES:
             end = source.longest(at, side_words)
             side = source.word(end) in ("of", "side", "hand") or self._noun_ahead(end)
@@ -253,6 +254,10 @@ class Modified(Persons):
         if not noun.kind or self._source.word(at) != "of":
             return 0
         found = self.noun(at + 1)
+        if found and found[0].definite and is_stacked(noun.kind) and is_furniture(found[0]):
+            # "The (top) drawer of the dresser".
+            noun.where.append(Where(Relation.AT, found[0], Way.STATIC, at, found[1]))
+            return found[1]
         if found is None or not (noun.kind == "floor" or (found[0].definite and is_room(found[0]))):
             return 0
         room, end = found
@@ -321,10 +326,7 @@ class Modified(Persons):
         loose = source.word(noun.start) in ("whatever", "whichever") and word in ("is", "are")
         if i == at and not loose and not (generic and word in ("'s", "is", "are", "you", "i")):
             return 0
-        if source.starts(i, "need", "needs"):
-            state = _NEEDS.get(source.word(i + 1))
-            if state is None:
-                return 0
+        if source.starts(i, "need", "needs") and (state := _NEEDS.get(source.word(i + 1))):
             noun.states.append(state)
             return i + 2
         if word not in _LINKING:
@@ -363,12 +365,22 @@ class Modified(Persons):
                 noun.where += grouped(wheres, unsure=True)
             return after
         if negated:
-            return 0
+            return self._is_none_of(i, noun)
         wheres, end = self.located(i)
         if not wheres:
             return 0
         noun.where += grouped(wheres, unsure=True)
         return end
+
+    def _is_none_of(self, at: int, noun: Noun) -> int:
+        """Reads "(a fruit that is not) a pear or an apple"; 0 if that is no thing."""
+        found = self.noun(at)
+        if found is None or not found[0].kind or found[0].definite:
+            return 0
+        found[0].count = Amount.ALL
+        noun.but.append(found[0])
+        more = self._is_none_of(found[1] + 1, noun) if self._source.word(found[1]) == "or" else 0
+        return more or found[1]
 
     def _state_word(self, at: int, noun: Noun, *, negated: bool) -> int:
         source = self._source

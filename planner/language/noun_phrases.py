@@ -9,7 +9,6 @@ from planner.language.english import (
     ARTICLES,
     GENERIC,
     NUMBERS,
-    PICK_WORDS,
     PICKS,
     PREPOSITION_WORDS,
     THE,
@@ -200,6 +199,8 @@ class NounPhrases(Nouns):
                 return None
         else:
             i = head
+        if noun.nth and not (i := self._ranked(i, noun) or 0):
+            return None
         self._count(noun, quantity)
         if noun.plural and (size := _COMPARED.get(self._compared(start, i))):
             # "The smaller plates".
@@ -223,7 +224,7 @@ class NounPhrases(Nouns):
     def _pick_of(self, at: int, noun: Noun) -> int | None:
         """Reads "(the) smaller of the two suitcases"."""
         source = self._source
-        picked = source.longest(at, PICK_WORDS)
+        picked = self._pick_ahead(at)
         of = source.starts(picked, "of the", "of my", "of our", "of these", "of those")
         if not picked or not of:
             return None
@@ -325,8 +326,11 @@ def _only_verb(words: tuple[str, ...], at: int) -> bool:
     return match is None or all(sense.part is Part.ACTION for sense in match.senses)
 
 
+_ANEW = phrases(table("beginning anew"))
+
+
 def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
-    """The words with a full stop before each command that follows a noun without one."""
+    """The words with a full stop before each clause that follows a noun without one."""
     words = tuple(token.word for token in tokens)
     found: list[Token] = []
     for at, token in enumerate(tokens):
@@ -342,7 +346,8 @@ def sentences_apart(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
             and k + match.length in (at, at - (words[at - 1] in ("door", "doors")))
             for k in range(max(0, at - 4), at)
         )  # fmt: skip
-        if commands and ends and words[at - 1] != "can":
+        anew = any(words[at : at + len(said)] == said for said in _ANEW)
+        if (commands or anew) and ends and words[at - 1] != "can":
             found.append(Token(".", token.start, token.start))
         found.append(token)
     return tuple(found)

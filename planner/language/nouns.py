@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import partial
+from typing import ClassVar
 
 from planner.language.drafts import Noun, Way, Where
 from planner.language.english import (
@@ -22,10 +23,27 @@ from planner.language.english import (
     PICKS,
     POSSESSIVES,
     PRIVATE_ADJECTIVES,
+    RANKS,
     THE,
+    Words,
+    phrases,
+    table,
 )
 from planner.language.goal_form import MAX_COUNT
-from planner.language.lexicon import Amount, Bound, Part, Relation, Sense, Size, can_be
+from planner.language.lexicon import (
+    BY_HEIGHT,
+    BY_SIDE,
+    Amount,
+    Bound,
+    Part,
+    Pick,
+    Relation,
+    Sense,
+    Size,
+    can_be,
+    is_stacked,
+    room_before,
+)
 from planner.language.reading import AskReason, Source
 from planner.world.catalogue import default_word_meanings
 from planner.world.shapes import Color, Material
@@ -61,66 +79,15 @@ class Quantities:
         source = self._source
         if source.word(at) in ("only", "just") and source.word(at + 1) in THE:
             at += 1
-        word = source.word(at)
-        if word in ("whatever", "whichever"):
-            kind = source.word(at)
-            return (
-                (Quantity(count=Amount.ALL), at + 1)
-                if kind == "whatever"
-                else (Quantity(det="whichever"), at + 1)
-            )
-        for phrases, rule in self._rules().get(word, ()):
-            end = source.starts(at, *phrases)
+        if source.word(at) == "whatever":
+            return Quantity(count=Amount.ALL), at + 1
+        if source.word(at) == "whichever":
+            return Quantity(det="whichever"), at + 1
+        for said, rule in self._RULES:
+            end = source.longest(at, said)
             if end and (found := rule(self, at, end)):
                 return found
         return self._article(at)
-
-    @staticmethod
-    @lru_cache(maxsize=1)
-    def _rules() -> dict[str, list[tuple[tuple[str, ...], _Rule]]]:
-        """The rules by the first word of their phrases, each with those that begin with it.
-
-        A rule gets the position of the phrase and the one after it; None leaves it to the next.
-        """
-        ordered: tuple[tuple[str, _Rule], ...] = (
-            (
-                "at least|a minimum of|no fewer than|no less than|not less than",
-                partial(Quantities._bounded, bound=Bound.AT_LEAST),
-            ),
-            (
-                "at most|no more than|up to|a maximum of|not more than",
-                partial(Quantities._bounded, bound=Bound.AT_MOST),
-            ),
-            (
-                "exactly|just|only|precisely|a total of",
-                partial(Quantities._bounded, bound=Bound.EXACTLY),
-            ),
-            (
-                "all|every single|every last|each and every|every|each|any and all",
-                Quantities._every,
-            ),
-            ("both of|both", Quantities._both),
-            (
-                "a few of|a few more|a few|several of|several|a handful of",
-                partial(Quantities._some, count=Amount.FEW),
-            ),
-            ("some of|some more|some", partial(Quantities._some, count=Amount.SOME)),
-            ("a couple of|a couple more|a couple", partial(Quantities._some, count=2)),
-            ("half a dozen of|half a dozen", partial(Quantities._some, count=6)),
-            ("a dozen of|a dozen", partial(Quantities._some, count=12)),
-            ("two dozen", partial(Quantities._some, count=24)),
-            ("a pair of|the pair of|one pair of|my pair of", Quantities._pair),
-            ("any", Quantities._any_number),
-            ("any of|any", Quantities._any),
-        )
-        found: dict[str, list[tuple[tuple[str, ...], _Rule]]] = {}
-        for phrases, rule in ordered:
-            beginning: dict[str, list[str]] = {}
-            for phrase in phrases.split("|"):
-                beginning.setdefault(phrase.split()[0], []).append(phrase)
-            for word, some in beginning.items():
-                found.setdefault(word, []).append((tuple(some), rule))
-        return found
 
     def _bounded(self, _at: int, end: int, *, bound: Bound) -> tuple[Quantity, int] | None:
         number, i = self._number(end)
@@ -222,6 +189,24 @@ class Quantities:
             return NUMBERS[word], at + 1
         return None, at
 
+    # Each gets the position of its phrase and the one after it; None leaves it to the next.
+    _RULES: ClassVar[tuple[tuple[frozenset[Words], _Rule], ...]] = (
+        (phrases(table("at least")), partial(_bounded, bound=Bound.AT_LEAST)),
+        (phrases(table("at most")), partial(_bounded, bound=Bound.AT_MOST)),
+        (phrases(table("exactly")), partial(_bounded, bound=Bound.EXACTLY)),
+        (phrases(table("every")), _every),
+        (phrases("both of|both"), _both),
+        (phrases(table("few")), partial(_some, count=Amount.FEW)),
+        (phrases("some of|some more|some"), partial(_some, count=Amount.SOME)),
+        (phrases("a couple of|a couple more|a couple"), partial(_some, count=2)),
+        (phrases("half a dozen of|half a dozen"), partial(_some, count=6)),
+        (phrases("a dozen of|a dozen"), partial(_some, count=12)),
+        (phrases("two dozen"), partial(_some, count=24)),
+        (phrases("a pair of|the pair of|one pair of|my pair of"), _pair),
+        (phrases("any"), _any_number),
+        (phrases("any of|any"), _any),
+    )
+
 
 _MATERIALS = frozenset(Material)
 _COLORS = frozenset(Color) - {Color.ORANGE}
@@ -239,12 +224,18 @@ class Nouns(Quantities):
         i = at
         while i < source.size:
             word = source.word(i)
-            picked = source.longest(i, PICK_WORDS)
+            picked = self._pick_ahead(i)
             # "The left cup", not "the kids left cups".
             determined = source.word(i - 1) in THE or source.word(i - 1) in NUMBERS
             verbal = word in ("left", "right") and not determined
-            if picked and not verbal and self._noun_ahead(picked):
+            if picked and noun.pick in BY_HEIGHT | BY_SIDE and self._noun_ahead(picked):
+                # "The upper left cabinet".
+                raise source.ask(AskReason.WHICH, i - 1, picked + 1)
+            if picked and not verbal and not noun.pick and self._noun_ahead(picked):
                 noun.pick, i = PICKS[source.words[i:picked]], picked
+                continue
+            if determined and (rank := RANKS.get(word)) and self._noun_ahead(i + 1):
+                noun.nth, i = rank, i + 1
                 continue
             if word in PRIVATE_ADJECTIVES and self._noun_ahead(i + 1):
                 raise source.ask(AskReason.WHICH, i, i + 1)
@@ -292,6 +283,32 @@ class Nouns(Quantities):
                     return sense
         return None
 
+    def _pick_ahead(self, at: int) -> int:
+        """The position after "biggest", or "top" in front of what stands above its like; else 0."""
+        source = self._source
+        end = source.longest(at, PICK_WORDS)
+        if not end or PICKS[source.words[at:end]] not in BY_HEIGHT:
+            return end
+        i = source.longest(end, PICK_WORDS) or end
+        while match := source.match(i):
+            if any(is_stacked(sense.word) for sense in match.senses):
+                return end
+            i += match.length
+        return 0
+
+    def _ranked(self, at: int, noun: Noun) -> int | None:
+        """Reads from where "the second (cup)" is counted: shelves from below; None if nowhere."""
+        source, rank = self._source, noun.nth
+        end = source.starts(at, "from the")
+        side = PICKS.get((source.word(end),)) if end else Pick.LOWEST
+        if noun.pick or not (side in BY_SIDE or (is_stacked(noun.kind) and side in BY_HEIGHT)):
+            return None
+        if rank == 1 and not end:
+            # "The first shelf" from above or from below.
+            raise source.ask(AskReason.WHICH, noun.start, at)
+        noun.pick, noun.nth = side, rank if rank != 1 else None
+        return end + 1 if end else at
+
     def owns(self, at: int) -> bool:
         """Whether a noun follows "'s", which then shows whose it is."""
         return self._noun_ahead(at + 1)
@@ -306,7 +323,7 @@ class Nouns(Quantities):
             return True
         if word in EMPTY_ADJECTIVES | PRIVATE_ADJECTIVES | HEATED | COOLED | _HOT_OR_COLD:
             return self._noun_ahead(at + 1)
-        if picked := source.longest(at, PICK_WORDS):
+        if picked := self._pick_ahead(at):
             return self._noun_ahead(picked)
         match = source.match(at)
         if match is None:
@@ -351,7 +368,7 @@ class Nouns(Quantities):
         one = surface in ONE_THING
         sense = min(senses, key=lambda s: (one and s.word != surface, not s.plural, s.word))
         end = at + match.length
-        if rooms := _room_words(sense.word):
+        if rooms := len(room_before(sense.word).split()):
             after = source.match(at + rooms)
             inner = [s for s in after.senses if s.part is Part.KIND] if after else []
             if after is None or not inner:
@@ -488,15 +505,3 @@ def names_room(kind: str) -> bool:
     """Whether a word names a room."""
     found = default_word_meanings().find(kind)
     return bool(found and found.rooms)
-
-
-@lru_cache(maxsize=1024)
-def _room_words(kind: str) -> int:
-    """How many words of a compound name the room in front of furniture: 1 in "kitchen table"."""
-    words = kind.split()
-    for cut in range(1, len(words)):
-        room = default_word_meanings().find(" ".join(words[:cut]))
-        piece = default_word_meanings().find(" ".join(words[cut:]))
-        if room and room.rooms and piece and piece.furniture:
-            return cut
-    return 0

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import NUMBERS, THE, VAGUE_RESULTS, meanings, table, words
+from planner.language.english import (
+    NUMBERS,
+    PEOPLE,
+    THE,
+    VAGUE_RESULTS,
+    meanings,
+    phrases,
+    table,
+    words,
+)
 from planner.language.lexicon import Occasion, Relation, whole_of
-from planner.language.places import is_furniture, is_room
+from planner.language.places import grouped, is_furniture, is_room
 from planner.language.reading import AskReason
 from planner.language.state_frames import Dos, StateFrames, can
 from planner.language.verbs import Frame, Verb
@@ -16,6 +25,7 @@ CHORES = {said[0]: state for said, state in meanings("chores").items()}
 _COUNTED = words(table("counted"))
 _PERSONS = words(table("persons"))
 _MEALS = words("dinner breakfast lunch tea supper brunch tonight me us guests")
+_SOME_DRINK = phrases(table("some drink"))
 _QUICK = words("quick good proper thorough little nice bit of fresh")
 
 
@@ -66,6 +76,11 @@ class OccasionFrames(StateFrames):
             else:
                 break
         return people, i
+
+    def _guests(self, at: int) -> int:
+        """The position after "the guests", whose place is not known; 0 if it is somewhere."""
+        i = at + (self._source.word(at) in THE)
+        return i + 1 if self._source.word(i) in PEOPLE else 0
 
     def _named_people(self, at: int) -> tuple[int, int] | None:
         """Reads "for me and my wife" as two."""
@@ -174,17 +189,16 @@ class OccasionFrames(StateFrames):
         if making and bread and isinstance(bread[0], Noun) and (whole := whole_of(bread[0].kind)):
             # "Make two slices of tomato".
             return self._make([Noun(whole, i, bread[1])], ["sliced"], start, bread[1])
-        i = source.starts(
-            i, "some", "a cup of", "a pot of", "a mug of", "a nice cup of", "a fresh pot of",
-            "cups of", "a",
-            "the", "another cup of", "two cups of", "some fresh",
-        ) or i  # fmt: skip
+        i = source.longest(i, _SOME_DRINK) or i
         drink = {"coffee": Occasion.MAKE_COFFEE, "tea": Occasion.MAKE_TEA}.get(source.word(i))
         if drink is None:
             return None
         people, end = self.people(i + 1)
         j = end + (source.word(end) == ",")
         wheres, after = self.places(j)
+        served = source.word(start) == "serve" and source.word(i - 1) != "the"
+        if served and source.word(j) == "to" and (guest := self._guests(j + 1)):
+            raise source.ask(AskReason.WHERE, j, guest)
         rooms = [w.anchor for w in wheres if isinstance(w.anchor, Noun) and is_room(w.anchor)]
         vessels = [w.anchor for w in wheres if w.relation is Relation.IN and w.way is Way.STATIC]
         if len(vessels) == 1 == len(wheres) and not rooms and drink is Occasion.MAKE_COFFEE:
@@ -192,6 +206,10 @@ class OccasionFrames(StateFrames):
             things = [anchor for anchor in vessels if isinstance(anchor, Noun)]
             if things and can(things[0], "fillable"):
                 return self._make(list(things), ["filled with coffee"], start, after)
+        on_top = wheres[:1] and wheres[0].relation in (Relation.ON_TOP, Relation.AT)
+        if served and on_top and len(wheres := grouped(wheres, unsure=False)) == 1:
+            # "Serve coffee on the table".
+            rooms = [w.anchor for w in wheres if isinstance(w.anchor, Noun)]
         if len(rooms) == len(wheres) == 1 and wheres[0].way is not Way.FROM:
             # "Coffee for three in the living room".
             return [self._prepare(drink, start, after, rooms[0], people)], after

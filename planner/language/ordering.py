@@ -55,7 +55,8 @@ def same(one: Phrase, other: Phrase) -> bool:
 def signature(noun: Noun) -> tuple[object, ...]:
     """What a definite description says, for comparison."""
     return (
-        noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, tuple(noun.states),
+        noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, noun.nth,
+        tuple(noun.states),
         tuple(
             (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
             for w in noun.where

@@ -9,6 +9,7 @@ from planner.language.english import (
     PREPOSITION_WORDS,
     PREPOSITIONS,
     THE,
+    combined,
     meant,
     phrase_tables,
     phrases,
@@ -16,6 +17,7 @@ from planner.language.english import (
     words,
 )
 from planner.language.lexicon import (
+    BY_HEIGHT,
     Amount,
     Arrangement,
     Relation,
@@ -40,12 +42,8 @@ CLAUSE_ENDS = STOPS | {"", ",", "and", "then", "before"}
 # They say nothing of where something is or goes.
 ANYWHERE_AT_ALL = phrases(table("in any place"))
 FROM_HERE = phrases(table("from here"))
-ANOTHER_ONE = tuple(
-    f", but {one} than where {they} {are}"
-    for one in ("a different one", "another one")
-    for they in ("they", "it")
-    for are in ("started", "start", "are", "were", "is", "was")
-)
+ANOTHER_ONE = combined("another one")
+_SAME_PLACE = phrases(table("same place"))
 TRASH = frozenset({"trash", "garbage", "rubbish", "waste"})
 SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT_OF)
 LEFT_RIGHT = (Relation.LEFT_OF, Relation.RIGHT_OF)
@@ -138,10 +136,7 @@ class Places(NounPhrases):
         """Reads "Where the laptop is"."""
         source = self._source
         i = at + (source.word(at) == "to")
-        if same := source.starts(
-            i, "in the same place as", "the same place as", "the same spot as",
-            "in the same spot as", "at the same place as", "on the same spot as",
-        ):  # fmt: skip
+        if same := source.longest(i, _SAME_PLACE):
             found = self.phrase(same)
             if found is None or isinstance(found[0], Pronoun):
                 return None
@@ -267,7 +262,7 @@ class Places(NounPhrases):
             if anchor.bare and anchor.count == 1 and is_furniture(anchor):
                 # "Take my book to bed".
                 anchor.definite = True
-            if after := source.starts(end, *ANOTHER_ONE):
+            if after := source.longest(end, ANOTHER_ONE):
                 # "To the same table, but a different one than where they are".
                 anchor.elsewhere, anchor.definite, end = True, False, after
             elif after := source.starts(end, "of its own", "of their own"):
@@ -335,6 +330,9 @@ def belongs(before: Where, after: Where) -> bool | None:
         return after.relation is Relation.IN
     if anchor.kind == "floor" or after.comma:
         return False
+    if anchor.pick in BY_HEIGHT and after.relation is Relation.IN and is_furniture(other):
+        # "Put the pear on the top shelf in the fridge".
+        return True
     if anchor.kind == "shelf" and after.relation is Relation.IN and is_furniture(other):
         # "Put the pear on the shelf in the fridge".
         return None
@@ -377,8 +375,3 @@ def grouped(wheres: Sequence[Where], *, unsure: bool) -> list[Where]:
 def all_of(anchor: object) -> bool:
     """Whether an anchor is every one of a kind."""
     return isinstance(anchor, Noun) and anchor.count is Amount.ALL and anchor.each
-
-
-__all__ = [
-    "Arrangement", "Places", "Pronoun", "all_of", "belongs", "grouped", "is_furniture", "is_room",
-]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Annotated, Self
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from planner.language.english import Words, meanings
+from planner.language.english import Words, meanings, table, words
 from planner.language.goal_form import Form, Goal, Many, tag_of
 from planner.language.lexicon import Lexicon, Match, Part
 from planner.world.files import FileModel, read_model
@@ -32,10 +32,7 @@ _CONTRACTIONS = {
 }
 _ENDINGS = {"'ll": "will", "'ve": "have", "'re": "are", "'d": "would", "'m": "am"}
 # After these, 's is a verb; after anything else it shows a possessor.
-_BEFORE_IS = frozenset({
-    "it", "that", "there", "what", "where", "who", "here", "he", "she", "this", "everything",
-    "something", "anything", "nothing", "everyone", "somebody", "someone", "how", "which",
-})  # fmt: skip
+_BEFORE_IS = words(table("before is"))
 STOPS = frozenset({".", "!", "?", ";", "...", "…", "-", "--", ":", "(", ")"})
 """Marks at which a sentence may end."""
 
@@ -225,16 +222,12 @@ def read_instructions(path: Path) -> tuple[AnnotatedInstruction, ...]:
 # The words of an instruction with what the lexicon knows of each, and where reading failed.
 
 
-class _FirstWords(dict[tuple[str, ...], dict[str, tuple[Words, ...]]]):
-    """The phrases of each rule by their first word, in the rule's order; rules are constants."""
+class _Phrases(dict[tuple[str, ...], frozenset[Words]]):
+    """The words of the phrases of each rule; rules are constants."""
 
-    def __missing__(self, phrases: tuple[str, ...]) -> dict[str, tuple[Words, ...]]:
-        found: dict[str, list[Words]] = {}
-        for phrase in phrases:
-            words = tuple(phrase.split())
-            found.setdefault(words[0], []).append(words)
-        self[phrases] = {word: tuple(several) for word, several in found.items()}
-        return self[phrases]
+    def __missing__(self, said: tuple[str, ...]) -> frozenset[Words]:
+        self[said] = frozenset(tuple(phrase.split()) for phrase in said)
+        return self[said]
 
 
 class _Lengths(dict[frozenset[Words], dict[str, tuple[int, ...]]]):
@@ -258,7 +251,7 @@ class _WordAt(dict[int, str]):
         return ""
 
 
-_FIRST_WORDS, _LENGTHS = _FirstWords(), _Lengths()
+_PHRASES, _LENGTHS = _Phrases(), _Lengths()
 
 
 class Refused(Exception):  # noqa: N818 an outcome, not an error
@@ -302,15 +295,8 @@ class Source:
         return match is not None and any(sense.part is Part.KIND for sense in match.senses)
 
     def starts(self, at: int, *phrases: str) -> int:
-        """The position after the first phrase that stands at a word; 0 if none does."""
-        several = _FIRST_WORDS[phrases].get(self.word(at))
-        if several is None:
-            return 0
-        for words in several:
-            end = at + len(words)
-            if self.words[at:end] == words:
-                return end
-        return 0
+        """The position after the longest of some phrases at a word; 0 if none is there."""
+        return self.longest(at, _PHRASES[phrases])
 
     def longest(self, at: int, phrases: frozenset[Words]) -> int:
         """The position after the longest phrase of a set at a word; 0 if none is there."""

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from planner.language.drafts import Act, Do, Noun, Phrase, Pronoun, Way, Where
-from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, words
-from planner.language.lexicon import Amount, Part, Relation, Spot, affords
+from planner.language.english import LIQUIDS, THE, VAGUE_RESULTS, phrases, table, words
+from planner.language.lexicon import GENERIC_KINDS, Amount, Part, Relation, Spot, affords
 from planner.language.lists import Segment
 from planner.language.objects import Objects
-from planner.language.places import is_room
+from planner.language.places import grouped, is_room
 from planner.language.reading import AskReason
 from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""
+_SOME_LIQUID = phrases(table("some liquid"))
 _OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
 _DIRT = words("dust stain stains dirt grime crumbs lint spots")
-_STRESS = words("all both nice nicely completely always again fully back really properly still")
 
 
 IN_HAND = ("in hand", "in your hand", "in your hands")
@@ -157,11 +157,7 @@ class StateFrames(Objects):
     def _liquid(self, at: int) -> tuple[str, int] | None:
         """Reads "Some fresh water"."""
         source = self._source
-        i = source.starts(
-            at, "some more", "some", "the", "a bit of", "a little", "plenty of", "a little bit of",
-            "more",
-            "a drop of", "a splash of", "my", "enough",
-        ) or at  # fmt: skip
+        i = source.longest(at, _SOME_LIQUID) or at
         while source.word(i) in _OF_LIQUIDS:
             i += 1
         return (source.word(i), i + 1) if source.word(i) in LIQUIDS else None
@@ -175,6 +171,8 @@ class StateFrames(Objects):
             return None
         if verb.frame is not Frame.POUR and liquid[0] in ("milk", "juice"):
             return None
+        if verb.frame is Frame.POUR and (poured := self._poured(start, *liquid)):
+            return poured
         wheres, end = self.places(liquid[1])
         if not wheres or wheres[0].relation not in (Relation.IN, Relation.AT):
             return None
@@ -186,6 +184,37 @@ class StateFrames(Objects):
         if isinstance(groups[0] if groups else None, Noun) and len(wheres) > 1:
             self._describe([groups[0]], wheres[1:])
         return self._make(list(groups), [state], start, end) if groups else None
+
+    def _poured(self, start: int, liquid: str, at: int) -> Dos | None:
+        """Reads "from the bowl into the cup", "over the plant with the can", in any order."""
+        wheres, i = [], at
+        while found := self._vessel(i):
+            wheres.append(found[0])
+            i = found[1]
+        wheres = grouped(wheres, unsure=False)
+        emptied = [w.anchor for w in wheres if w.way is Way.FROM and isinstance(w.anchor, Noun)]
+        targets = [w for w in wheres if w.way is not Way.FROM]
+        target = targets[0].anchor if len(targets) == 1 and len(wheres) <= 2 else None
+        vessels = len(emptied) == len(wheres) - 1 and all(can(it, "fillable") for it in emptied)
+        if not isinstance(target, Noun) or target.kind in GENERIC_KINDS or not vessels:
+            return None
+        state = "watered" if liquid == "water" and can(target, "waterable") else ""
+        if not state and emptied and targets[0].relation is Relation.IN:
+            state = f"filled with {liquid}" if can(target, "fillable") else ""
+        dos = self._make([target], [state], start, i)[0] if state else []
+        for vessel in emptied if state else ():
+            vessel.states.append(f"filled with {liquid}")
+            dos += self._make([vessel], ["empty"], start, i)[0]
+        return (dos, i) if dos else None
+
+    def _vessel(self, at: int) -> tuple[Where, int] | None:
+        """One place of what is poured: "over the plant", "using a jug", "from it"."""
+        way = {"over": Way.STATIC, "using": Way.FROM, "with": Way.FROM}.get(self._source.word(at))
+        thing = self.phrase(at + 1) if way else None
+        if way and thing:
+            return Where(Relation.ON_TOP, thing[0], way, at, thing[1]), thing[1]
+        found = self.place(at)
+        return (found[0][0], found[1]) if found and len(found[0]) == 1 else None
 
     def switch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """SWITCH: things, then "on" or "off"."""
@@ -216,8 +245,6 @@ class StateFrames(Objects):
         if not self._no_targets(parts):
             return None
         i = at
-        while source.word(i) in _STRESS and (self._state_ahead(i + 1)):
-            i += 1
         if (
             more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")
         ) and (source.word(more) in VAGUE_RESULTS):
@@ -268,10 +295,6 @@ class StateFrames(Objects):
                 and found.verb.base != "do"
             ):
                 return found.verb.state, at + found.length
-            if Form.PAST in found.forms and found.verb.frame in (Frame.FILL, Frame.EMPTY):
-                return ("filled" if found.verb.frame is Frame.FILL else "empty"), at + found.length
-        if source.word(at) == "shut":
-            return "closed", at + 1
         if source.word(at) in ("going", "running") and source.word(at + 1) not in ("to", "on"):
             return "powered on", at + 1
         return None

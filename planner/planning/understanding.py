@@ -273,8 +273,8 @@ number ::= [1-9] [0-9]{0,2}
 head ::= `'the':` kind n? | `'a':` kind (n | (`,'at_least':` | `,'at_most':`) number)? |
  (`'all':` | `'some':` | `'few':`) kind
 n ::= `,'n':` number
-looks ::= (`,'color':` color)? (`,'material':` material)? (`,'size':` size)? (`,'pick':` pick)?
- (`,'is':` states)?
+looks ::= (`,'color':` color)? (`,'material':` material)? (`,'size':` size)?
+ (`,'pick':` pick (`,'nth':` [2-9])?)? (`,'is':` states)?
 name ::= `,'name':` called
 wears ::= `,'wears':'` [a-z] [a-z -]{0,30} `'`
 rest ::= (`,'other_than':` label)? (`,'elsewhere':true`)? (`,'each':true`)? name? wears?

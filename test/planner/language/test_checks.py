@@ -245,7 +245,6 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("There should be a knife in the sink.", "There should be a knife in the sink", "meant"),
         ("Put the potato in the garbage can on the floor.", "in the garbage can", "which"),
         ("Cut the apple on the counter in the sink.", "on the counter in the sink", "which"),
-        ("Pour the coffee from the pot into the mug.", "into the mug", "which"),
         ("Move the pen on the tray to the desk.", "the pen on the tray", "which"),
         ("Wash two plates and put one in the cabinet.", "one", "which"),
         ("Get wine and water glasses.", "wine and water glasses", "which"),
@@ -272,7 +271,6 @@ def test_what_a_question_shows_is_no_request(shown: str) -> None:
         ("clean spoon in a drawer", "clean spoon in a drawer", "what"),
         ("Hand me this food.", "this food", "which"),
         ("Wash the towel in the washing machine.", "the towel in the washing machine", "which"),
-        ("Pour the water from the mug on the plant.", "the mug on the plant", "which"),
         ("Empty the bucket in the basket.", "the bucket in the basket", "which"),
         ("Fill the vase with wine.", "wine", "what"),
         ("Clean off the desk.", "Clean off the desk", "done"),
@@ -301,7 +299,6 @@ def test_what_may_mean_something_else_is_asked_about(text: str, words: str, reas
 @pytest.mark.parametrize("text", [
     "You left the fridge open.",
     "You should see a pot on the stove.",
-    "Serve coffee to the guests.",
     "Help me move the items from the kitchen to the hall. Move the towel to the hall.",
     "Move things from the bedroom to the office. Put the laptop on the desk.",
 ])  # fmt: skip

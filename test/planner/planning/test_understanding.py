@@ -149,7 +149,15 @@ def test_the_rules_come_first(toy_world: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "fits"), [(RIGHT, True), (NAMED, True), ("[]", True), ("{}", False)]
+    ("text", "fits"),
+    [
+        (RIGHT, True),
+        (NAMED, True),
+        ('[{"find": {"the": "shelf", "pick": "lowest", "nth": 2}}]', True),
+        ('[{"find": {"the": "shelf", "nth": 2}}]', False),
+        ("[]", True),
+        ("{}", False),
+    ],
 )
 def test_the_grammar_is_of_json_arrays(text: str, fits: bool) -> None:
     compact = text.replace(": ", ":").replace(", ", ",")
