@@ -19,6 +19,7 @@ UNSEEN = "I have not seen"
 # Entries that an answer in words names at most.
 MAX_LISTED = 10
 BESIDE = "I have not seen what is beside, under or behind things, only what they are on or in."
+BY_POSITION = "I cannot tell which is the {}: what I have seen I know by name."
 LOOK_FOR_IT = "Tell me to find it, and I will look."
 # How furniture that is closed may still be ajar.
 _OPEN_FROM = 0.05

@@ -18,7 +18,15 @@ from planner.language.english import (
     table,
     words,
 )
-from planner.language.lexicon import GENERIC_KINDS, Part, Relation, Sense, default_lexicon
+from planner.language.lexicon import (
+    BY_HEIGHT,
+    BY_SIDE,
+    GENERIC_KINDS,
+    Part,
+    Relation,
+    Sense,
+    default_lexicon,
+)
 from planner.language.modifiers import opposite
 from planner.language.places import is_room
 from planner.language.reading import STOPS, Refused, Source, Token, tokens_of
@@ -75,6 +83,7 @@ class Question:
         states: of WHETHER: what the things are asked to be; of any: "not" is taken into account.
         among: states and looks that say which things are meant.
         pick: of WHICH: the superlative; of LOOK: `color` or `material`.
+        position: what is told from its like by height or side, such as "top shelf"; "" = nothing.
     """
 
     sort: QuestionSort
@@ -86,6 +95,7 @@ class Question:
     states: tuple[str, ...] = ()
     among: tuple[str, ...] = ()
     pick: str = ""
+    position: str = ""
 
 
 _SUPERLATIVES = words(table("superlatives"))
@@ -151,7 +161,8 @@ def asks(text: str) -> bool:
 def read_question(text: str) -> Question:
     """What a text asks for; only words ask where the things are that these fit."""
     tokens = _without_house(tokens_of(text))
-    return _Questions(Source(text, tokens, default_lexicon())).question()
+    reader = _Questions(Source(text, tokens, default_lexicon()))
+    return replace(reader.question(), position=reader.position)
 
 
 def _without_house(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
@@ -166,6 +177,8 @@ def _without_house(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
 
 class _Questions(Statements):
     """Reads one question."""
+
+    position = ""
 
     def question(self) -> Question:
         """The question of the whole text."""
@@ -263,6 +276,7 @@ class _Questions(Statements):
         if found[0].kind in ("", "room", "floor"):
             return None
         noun = found[0]
+        self._note_position(noun)
         looks = tuple(str(it) for it in (*noun.states, noun.color, noun.material) if it)
         place = self._asked_place(wheres, end) if wheres else None
         kind = "" if noun.kind in GENERIC_KINDS else noun.kind
@@ -296,11 +310,17 @@ class _Questions(Statements):
         anchor = wheres[0].anchor if wheres and end else None
         if not isinstance(anchor, Noun) or wheres[0].way is Way.FROM:
             return None
+        self._note_position(anchor)
         rooms = [w.anchor for w in (*anchor.where, *wheres[1:])]
         room = next((n.kind for n in rooms if isinstance(n, Noun) and is_room(n)), "")
         said = source.words[anchor.start : anchor.end]
         spoken = " ".join(word for word in said if word not in _ANY)
         return AskedPlace(wheres[0].relation, spoken, anchor.kind, room)
+
+    def _note_position(self, noun: Noun) -> None:
+        if noun.nth or noun.pick in BY_HEIGHT | BY_SIDE:
+            said = self._source.words[noun.start : noun.end]
+            self.position = " ".join(word for word in said if word not in THE)
 
     def _ended(self, at: int) -> bool:
         return all(not token.is_word for token in self._source.tokens[at:])

@@ -113,6 +113,8 @@ def ask(
     if question.sort is QuestionSort.DONE:
         return _done(memory)
     answer = None
+    if question.position:
+        return Answer(QuestionKind.FACT, qa.BY_POSITION.format(question.position))
     if question.sort in (QuestionSort.WHAT, QuestionSort.HOW_MANY):
         answer = _listed(memory, question, room, limit)
     elif question.sort is not QuestionSort.WHERE:

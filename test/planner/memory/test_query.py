@@ -106,6 +106,23 @@ def test_changes_that_are_no_longer_known_are_said_to_be(memory: Memory) -> None
     )
 
 
+@pytest.mark.parametrize(
+    ("text", "which"),
+    [
+        ("Is the cup on the top shelf?", "top shelf"),
+        ("How many cups are on the left table?", "left table"),
+        ("Is the lower cabinet open?", "lower cabinet"),
+        ("What is in the second drawer?", "second drawer"),
+    ],
+)
+def test_what_is_told_by_its_position_is_not_answered_for_any(
+    memory: Memory, text: str, which: str
+) -> None:
+    assert ask(memory, text).text == (
+        f"I cannot tell which is the {which}: what I have seen I know by name."
+    )
+
+
 def test_what_is_not_known_is_said(memory: Memory) -> None:
     answer = ask(memory, "where is the green cup?")
     assert answer.unknown == ("green",)
