@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from typing import Any, TypeAlias
 
 from planner.world.belief import Belief, BeliefNode, Source, take_guesses
 from planner.world.errors import PlannerError
@@ -160,9 +160,10 @@ def intrinsics_of(message: Any) -> Intrinsics:
 
 # The encapsulation's second byte is the byte order; the data start after four bytes.
 _BODY = 4
+Serialised: TypeAlias = bytes | bytearray | memoryview
 
 
-def stamp_of(data: bytes | bytearray) -> float:
+def stamp_of(data: Serialised) -> float:
     """The stamp, in seconds, of a serialised message that starts with a std_msgs/Header.
 
     Raises:
@@ -171,7 +172,7 @@ def stamp_of(data: bytes | bytearray) -> float:
     return _stamp(data, _BODY)
 
 
-def first_stamp_of(data: bytes | bytearray) -> float | None:
+def first_stamp_of(data: Serialised) -> float | None:
     """The stamp of the first item in a message that is a list of stamped items, such as /tf's.
 
     Raises:
@@ -183,7 +184,7 @@ def first_stamp_of(data: bytes | bytearray) -> float | None:
     return _stamp(data, _BODY + 4) if count else None
 
 
-def frame_of(data: bytes | bytearray) -> str:
+def frame_of(data: Serialised) -> str:
     """The frame_id of a serialised message that starts with a std_msgs/Header.
 
     Raises:
@@ -192,7 +193,7 @@ def frame_of(data: bytes | bytearray) -> str:
     return _text(data, _BODY + 8)[0]
 
 
-def first_child_of(data: bytes | bytearray) -> str:
+def first_child_of(data: Serialised) -> str:
     """The child_frame_id of the first transform of a serialised tf2_msgs/TFMessage that has one.
 
     Raises:
@@ -203,7 +204,7 @@ def first_child_of(data: bytes | bytearray) -> str:
     return _text(data, ends + (_BODY - ends) % 4)[0]
 
 
-def _text(data: bytes | bytearray, at: int) -> tuple[str, int]:
+def _text(data: Serialised, at: int) -> tuple[str, int]:
     """The string at an offset, and where it ends."""
     if len(data) < at + 4:
         raise ValueError(f"a message of {len(data)} bytes has no header")
@@ -214,12 +215,12 @@ def _text(data: bytes | bytearray, at: int) -> tuple[str, int]:
     return name.rstrip(b"\0").decode(), at + 4 + length
 
 
-def byte_order(data: bytes | bytearray) -> str:
+def byte_order(data: Serialised) -> str:
     """The byte order of a serialised message, in `struct`'s notation."""
     return "<" if data[1] & 1 else ">"
 
 
-def _stamp(data: bytes | bytearray, at: int) -> float:
+def _stamp(data: Serialised, at: int) -> float:
     if len(data) < at + 8:
         raise ValueError(f"a message of {len(data)} bytes has no header")
     sec, nanosec = struct.unpack_from(f"{byte_order(data)}iI", data, at)
