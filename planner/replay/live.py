@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -19,32 +19,84 @@ from planner.world.skill import SkillCode, SkillResult
 from planner.world.topics import InstructState
 
 RESULT = "/evaluation/result"
-_SUCCEEDED = 1
+_RUNNING, _SUCCEEDED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class LiveVerdict:
-    """A live verdict of the evaluator node.
+class JudgedPart:
+    """The state of one proposition; `first_step` -1 = never, `reason` "" = satisfied."""
 
-    `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
-    `step`: simulation step of the last state; `sim_steps`: steps since the instruction.
-    `start_s`: time of the instruction, or start of a perceived task; None = unknown.
-    `criteria`: "met" or "not met"; "" if the episode has none.
+    text: str
+    holds: bool
+    satisfied: bool
+    first_step: int
+    reason: str
+    detail: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The state of a task as an evaluator has it.
+
+    Attributes:
+        stamp_s: of the world's clock.
+        step: simulation step of the state.
+        is_final: whether it is the verdict.
+        success: of the verdict; False before.
+        mode: scoring rules.
+        percent_complete: 0 to 1.
+        criteria: "met" or "not met"; "" if the episode has none.
+        sim_steps: since the instruction.
+        start_s: time of the instruction, or start of a perceived task; None = unknown.
+        received_ns: by the recorder; 0 = it was not recorded.
     """
 
     episode_id: str
-    received_ns: int
-    mode: str
-    success: bool
-    percent_complete: float
+    stamp_s: float
     step: int
+    is_final: bool
+    success: bool
+    mode: str
+    percent_complete: float
+    propositions: tuple[JudgedPart, ...]
+    criteria: str
     sim_steps: int
-    propositions: tuple[tuple[bool, int, str], ...]
+    explanation: str = ""
     start_s: float | None = None
-    criteria: str = ""
+    received_ns: int = 0
 
 
-def live_verdicts(bag: Bag) -> list[LiveVerdict]:
+def recorded_judgement(content: Any, received_ns: int = 0) -> Judgement:
+    """From a planner_msgs/Evaluation."""
+    status = int(content.status)
+    return Judgement(
+        episode_id=str(content.episode_id),
+        stamp_s=stamp_seconds(content.header.stamp),
+        step=int(content.sim_step),
+        is_final=status != _RUNNING,
+        success=status == _SUCCEEDED,
+        mode=str(content.scoring),
+        percent_complete=float(content.percent_complete),
+        propositions=tuple(
+            JudgedPart(
+                str(p.text),
+                bool(p.holds),
+                bool(p.satisfied),
+                int(p.first_step),
+                str(p.reason),
+                str(p.detail),
+            )
+            for p in content.propositions
+        ),
+        criteria=_criteria_of(content),
+        sim_steps=verdict_steps(content),
+        explanation=str(content.explanation),
+        start_s=_start_of(content),
+        received_ns=received_ns,
+    )
+
+
+def live_verdicts(bag: Bag) -> list[Judgement]:
     """All verdicts of a bag, in the order of receipt.
 
     Raises:
@@ -52,35 +104,18 @@ def live_verdicts(bag: Bag) -> list[LiveVerdict]:
     """
     found = []
     for message in bag.messages((RESULT,)):
-        content = message.content
         with fields_of(bag.folder, RESULT):
-            found.append(
-                LiveVerdict(
-                    episode_id=str(content.episode_id),
-                    received_ns=message.received_ns,
-                    mode=str(content.scoring),
-                    success=int(content.status) == _SUCCEEDED,
-                    percent_complete=float(content.percent_complete),
-                    step=int(content.sim_step),
-                    sim_steps=verdict_steps(content),
-                    propositions=tuple(
-                        (bool(p.satisfied), int(p.first_step), str(p.reason))
-                        for p in content.propositions
-                    ),
-                    start_s=start_of(content),
-                    criteria=criteria_of(content),
-                )
-            )
+            found.append(recorded_judgement(message.content, message.received_ns))
     return found
 
 
-def start_of(content: Any) -> float | None:
+def _start_of(content: Any) -> float | None:
     """Start of the task, from a planner_msgs/Evaluation; None = unknown."""
     start_s = float(content.start_s if hasattr(content, "start_s") else _metric(content, "start_s"))
     return start_s if math.isfinite(start_s) else None
 
 
-def criteria_of(content: Any) -> str:
+def _criteria_of(content: Any) -> str:
     """State of an episode's criteria, from a planner_msgs/Evaluation; "" = it has none."""
     return str(content.criteria if hasattr(content, "criteria") else _metric(content, "criteria"))
 

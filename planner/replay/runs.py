@@ -17,7 +17,7 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, WorldInfo
-from planner.replay.live import LiveVerdict, RecordedGoal
+from planner.replay.live import Judgement, RecordedGoal
 from planner.replay.states import STATES, recorded_states
 from planner.replay.storage import StoredChannel, StoredMessage, merged
 from planner.world.episode import Episode
@@ -178,7 +178,7 @@ FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
 # Finds the goal as understood from words that a run is judged by, with the episode, if any, and the
 # house; None if it is judged by its episode's goal.
 FindWords: TypeAlias = Callable[
-    [WorldState, LiveVerdict | None], tuple[RecordedGoal, Episode | None, House] | None
+    [WorldState, Judgement | None], tuple[RecordedGoal, Episode | None, House] | None
 ]
 
 
@@ -195,7 +195,7 @@ class Run:
     source: Path
     first: WorldState
     last: WorldState
-    live: LiveVerdict | None
+    live: Judgement | None
     builder: TraceBuilder | None
     mode: Mode = Mode.STRICT
     task: Episode | None = None
@@ -303,7 +303,7 @@ def runs(
     source: Path,
     states: Iterable[StateSample],
     request: Request,
-    verdicts: Sequence[LiveVerdict],
+    verdicts: Sequence[Judgement],
     find_task: FindTask,
     variant: Variant = Variant.BOXES,
     find_words: FindWords = lambda *_: None,
@@ -343,7 +343,7 @@ def _begun(
     source: Path,
     state: WorldState,
     request: Request,
-    live: LiveVerdict | None,
+    live: Judgement | None,
     find_task: FindTask,
     find_words: FindWords,
     variant: Variant,

@@ -14,6 +14,7 @@ from typing import Any
 from planner.evaluation.trace import EpisodeTrace
 from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, impossible_text
+from planner.replay.live import Judgement
 from planner.replay.report import calls, messages, pictures, verdicts
 from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
@@ -24,7 +25,6 @@ from planner.replay.report.document import Instruction, Level, Notice, Subtasks,
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.messages import (
     InstructionState,
-    Judgement,
     MemoryEdits,
     MemoryState,
     SkillEnd,

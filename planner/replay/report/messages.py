@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from planner.evaluation.perceived import verdict_steps
 from planner.memory.wording import read_description
-from planner.replay.live import criteria_of
+from planner.replay.live import Judgement, recorded_judgement
 from planner.replay.report.document import Level, ModelCall
 from planner.world.errors import FileError
 from planner.world.files import parse_json
@@ -46,34 +45,6 @@ class SkillEnd:
     code: int
     text: str
     took_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPart:
-    """A proposition as the evaluator reports it; `first_step` None = never."""
-
-    text: str
-    satisfied: bool
-    first_step: int | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A report of the evaluator; `status`: 0 running, 1 succeeded, 2 failed.
-
-    `sim_step`: of the newest state; `task_steps`: steps since the instruction.
-    """
-
-    episode_id: str
-    status: int
-    sim_step: int
-    task_steps: int
-    scoring: str
-    percent_complete: float
-    explanation: str
-    criteria: str
-    parts: tuple[JudgedPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,27 +159,11 @@ def answer(content: Any) -> ModelCall:
 
 
 def judgement(content: Any) -> Judgement:
-    """From planner_msgs/Evaluation."""
-    share = float(content.percent_complete)
-    return Judgement(
-        episode_id=str(content.episode_id),
-        status=int(content.status),
-        sim_step=int(content.sim_step),
-        task_steps=verdict_steps(content),
-        scoring=str(content.scoring),
-        percent_complete=round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0,
-        explanation=str(content.explanation),
-        criteria=criteria_of(content),
-        parts=tuple(
-            JudgedPart(
-                str(part.text),
-                bool(part.satisfied),
-                int(part.first_step) if part.first_step >= 0 else None,
-                str(part.detail),
-            )
-            for part in content.propositions
-        ),
-    )
+    """From planner_msgs/Evaluation; its share is between 0 and 1, whatever the message says."""
+    made = recorded_judgement(content)
+    share = made.percent_complete
+    share = round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0
+    return replace(made, percent_complete=share)
 
 
 def memory_state(content: Any) -> MemoryState:
