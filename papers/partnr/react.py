@@ -159,7 +159,6 @@ class PartnrTeam:
         examples: str = "",
         name: str = "partnr_react",
     ) -> None:
-        """`on_call` is called after each call of the model."""
         self._task, self.name, self._examples = task, name, examples
         self._options = options or DialogueOptions()
         self._max_cycles = self._options.max_cycles or TEAM_MAX_CYCLES
@@ -326,7 +325,6 @@ class PartnrFinetuned:
         on_call: OnCall = ignore_call,
         axes: Axes | None = None,
     ) -> None:
-        """`on_call` is called after each call of the model."""
         control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
         self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
         self._options = options or DialogueOptions()

@@ -224,7 +224,6 @@ class ExploreFirst:
     """
 
     def __init__(self, planner: Planner, task: Task) -> None:
-        """The planner begins after that."""
         self.inner, self._explorer = planner, task.agents[0]
         self._is_explored = False
         self._failure = ""

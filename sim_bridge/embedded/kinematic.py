@@ -44,7 +44,6 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     draws_instances = True
 
     def __init__(self, options: WorldOptions) -> None:
-        """Takes the settings."""
         super().__init__(options.durations.default_timeout)
         noise = options.noise_with_sensors()
         self._options = options.model_copy(update={"noise": noise})

@@ -444,7 +444,6 @@ class PartialTasks:
     """What is done so far, and what was."""
 
     def __init__(self, output: Path, asked: Asked) -> None:
-        """As `PartialLines`."""
         self.lines: PartialLines[Asked, Block] = PartialLines(output, asked, Block, _MOST_PORTIONS)
         self._earlier = {block.number: block for block in self.lines.done}
 

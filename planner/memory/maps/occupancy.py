@@ -295,7 +295,6 @@ class FloorSurvey:
     """An occupancy map that begins where the first observation is made."""
 
     def __init__(self) -> None:
-        """Begins without any floor."""
         self._map: OccupancyMap | None = None
 
     def add(self, observation: Observation) -> None:

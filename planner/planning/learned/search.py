@@ -356,7 +356,6 @@ class Standing:
         *,
         waited: bool,
     ) -> None:
-        """As of `ChoiceMaker`."""
         self.now, self.progress = situation, progress
         self.verbs, self.team, self.waited = verbs, team, waited
         self.places = {number: i for i, number in enumerate(progress.pieces)}

@@ -191,7 +191,6 @@ class StepTimes:
     """Maps simulation steps to times of the report."""
 
     def __init__(self, rows: Sequence[tuple[int, float]]) -> None:
-        """Takes steps with their times."""
         first: dict[int, float] = {}
         for step, t_s in rows:
             first[step] = min(t_s, first.get(step, t_s))

@@ -376,7 +376,6 @@ class SubstituteModel(WrappedModel):
     """Passes calls on to a model, except those whose reply is given in advance."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Takes the model."""
         super().__init__(model)
         self._replies: list[str] | None = None
 
