@@ -10,7 +10,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ from planner.replay.storage import (
     GAP,
     SequenceGaps,
     Storage,
-    StoredChannel,
     StoredMessage,
+    TopicInfo,
     UnreadableError,
     described,
     has_one_publisher,
@@ -196,25 +196,6 @@ CUT_SHORT = "planner.cut_short"
 
 
 @dataclass(frozen=True, slots=True)
-class TopicInfo:
-    """A topic of a bag.
-
-    Attributes:
-        type_name: such as `sensor_msgs/msg/Image`.
-        definition: the message definition with those of its nested types (`ros2msg`); "" if the bag
-            has none that is usable.
-        count: number of messages.
-        qos: rosbag2's YAML list of the QoS profiles offered by publishers; "" = not recorded.
-    """
-
-    name: str
-    type_name: str
-    definition: str
-    count: int
-    qos: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class BagMessage:
     """One message: topic, time of receipt (nanoseconds) and content."""
 
@@ -355,7 +336,7 @@ class Bag:
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             yield RawMessage(
-                channel.topic,
+                channel.name,
                 message.received_ns,
                 bytes(message.data),
                 channel.type_name,
@@ -377,23 +358,13 @@ class Bag:
                 reader = message_reader(channel.type_name, channel.definition)
                 content = reader(message.data)
             except UnreadableError as error:
-                raise FileError(self.folder, channel.topic, str(error)) from None
-            yield BagMessage(channel.topic, message.received_ns, content)
-
-    def data(self, topic: str) -> Iterator[tuple[int, memoryview]]:
-        """As `raw` for one topic: time of receipt and data of each message.
-
-        The data are not copied: keeping one keeps about a megabyte of the bag in memory.
-
-        Raises:
-            FileError: if the file cannot be read.
-        """
-        return (
-            (message.received_ns, message.data) for _, message in self._read((topic,), None, None)
-        )
+                raise FileError(self.folder, channel.name, str(error)) from None
+            yield BagMessage(channel.name, message.received_ns, content)
 
     def numbered(self, topic: str) -> Iterator[NumberedMessage]:
-        """As `data`, with sequence numbers.
+        """As `raw` for one topic, with sequence numbers.
+
+        The data are not copied: keeping one keeps about a megabyte of the bag in memory.
 
         Raises:
             FileError: if the file cannot be read.
@@ -410,7 +381,7 @@ class Bag:
             FileError: if the file cannot be read.
         """
         for file in self._files:
-            topics = {number: channel.topic for number, channel in file.channels.items()}
+            topics = {number: channel.name for number, channel in file.channels.items()}
             for message in file.messages(frozenset(topics), None, None):
                 yield topics[message.channel_id], message
 
@@ -473,10 +444,10 @@ class Bag:
 
     def _read(
         self, topics: Sequence[str], start_ns: int | None, end_ns: int | None
-    ) -> Iterator[tuple[StoredChannel, StoredMessage]]:
+    ) -> Iterator[tuple[TopicInfo, StoredMessage]]:
         names = set(topics)
         for file in self._files:
-            chosen = {n: c for n, c in file.channels.items() if not names or c.topic in names}
+            chosen = {n: c for n, c in file.channels.items() if not names or c.name in names}
             if not chosen:
                 continue
             for message in file.messages(frozenset(chosen), start_ns, end_ns):
@@ -512,14 +483,9 @@ def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:
     found: dict[str, TopicInfo] = {}
     for file in files:
         for channel in file.channels.values():
-            before = found.get(channel.topic)
-            found[channel.topic] = TopicInfo(
-                channel.topic,
-                before.type_name if before else channel.type_name,
-                before.definition if before else channel.definition,
-                channel.count + (before.count if before else 0),
-                before.qos if before else channel.qos,
-            )
+            # The first file that has a topic says what it is.
+            known = found.get(channel.name, replace(channel, count=0))
+            found[channel.name] = replace(known, count=known.count + channel.count)
     return found
 
 

@@ -19,8 +19,8 @@ from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked
 from planner.replay.storage import (
     MAX_TIME_NS,
     Storage,
-    StoredChannel,
     StoredMessage,
+    TopicInfo,
     UnreadableError,
     msg_text,
     short,
@@ -168,7 +168,7 @@ class PackedMessages(_Wrapped):
             try:
                 data = unpacked_zstd(message.data, MAX_RECORD_BYTES)
             except DamagedError as error:
-                topic = self.channels[message.channel_id].topic
+                topic = self.channels[message.channel_id].name
                 raise FileError(
                     self.path, topic, f"has a message that is damaged: {error}"
                 ) from None
@@ -251,7 +251,7 @@ def _is_possible(received_ns: object) -> bool:
     return isinstance(received_ns, int) and 0 <= received_ns <= MAX_TIME_NS
 
 
-def _stored(connection: Connection) -> StoredChannel:
+def _stored(connection: Connection) -> TopicInfo:
     if type(connection.topic) is not str or type(connection.msgtype) is not str:
         raise UnreadableError("a topic has no name or no type")
     encoding = getattr(connection.ext, "serialization_format", "")
@@ -261,7 +261,7 @@ def _stored(connection: Connection) -> StoredChannel:
             definition = msg_text(connection.msgtype, definition)
         except UnreadableError:
             definition = ""
-    return StoredChannel(
+    return TopicInfo(
         connection.topic, connection.msgtype, definition or "", int(connection.msgcount)
     )
 

@@ -6,13 +6,13 @@ import math
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from planner.replay.bag import Bag
+from planner.replay.bag import Bag, NumberedMessage
 from planner.replay.runs import load_task
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -154,7 +154,7 @@ class Source:
 
     @cached_property
     def _clock(self) -> _Clock:
-        return _Clock(self.bag.data(CLOCK) if CLOCK in self.types else ())
+        return _Clock(self.bag.numbered(CLOCK) if CLOCK in self.types else ())
 
     @cached_property
     def cameras(self) -> tuple[Camera, ...]:
@@ -233,11 +233,11 @@ class Source:
 class _Clock:
     """/clock by time of receipt, for the last world of the bag."""
 
-    def __init__(self, ticks: Iterator[tuple[int, memoryview]] | tuple[()]) -> None:
+    def __init__(self, ticks: Iterable[NumberedMessage]) -> None:
         self._received: list[int] = []
         self._world: list[int] = []
         self.begin_ns = 0
-        for received_ns, data in ticks:
+        for received_ns, _, data in ticks:
             sec, nanosec = _STAMP(data, _CDR_BYTES)
             stamp_ns = sec * 1_000_000_000 + nanosec
             if self._world and stamp_ns < self._world[-1] - _NEW_WORLD_NS:

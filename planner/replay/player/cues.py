@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from threading import Condition, Thread
 
-from planner.replay.bag import Bag, RawMessage, TopicInfo
+from planner.replay.bag import Bag, RawMessage
 from planner.replay.states import STATES, updates_before
+from planner.replay.storage import TopicInfo
 from planner.world.errors import PlannerError
 
 # The messages of a bag in the order of time, however they were written.
