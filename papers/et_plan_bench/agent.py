@@ -351,6 +351,8 @@ class AgentOptions:
 class EtAgent:
     """A `Planner` whose first agent does everything; it never reads the structured goal."""
 
+    name = "et_agent"
+
     def __init__(self, task: Task, ranker: Ranker, options: AgentOptions | None = None) -> None:
         """One task; the ranker answers the questions of its search."""
         self._text, self._agents = task.instruction, task.agents
@@ -359,11 +361,6 @@ class EtAgent:
         self._carrying: Carrying | None = None
         self._class: TaskClass | None = None
         self._script: AsyncGenerator[SkillCall, None] | None = None
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return "et_agent"
 
     async def decide(self, context: Context) -> Decision:
         """The next call of the first agent; the others are done at once.

@@ -241,6 +241,8 @@ def _in_room(places: Mapping[str, float], kind: str) -> Mapping[str, float]:
 class RandomRanker:
     """See `Ranker`; reads tasks by rules."""
 
+    evidence = "random order, for comparison"
+
     def __init__(self, seed: int) -> None:
         """The same seed gives the same orders to the same questions."""
         self._random = Random(seed)
@@ -249,11 +251,6 @@ class RandomRanker:
     def name(self) -> RankerName:
         """Random."""
         return RankerName.RANDOM
-
-    @property
-    def evidence(self) -> str:
-        """That nothing was learnt."""
-        return "random order, for comparison"
 
     async def classify(self, task: str) -> TaskClass:
         """By rules."""

@@ -317,6 +317,8 @@ class _Seat:
 class PartnrFinetuned:
     """One task of one team, with a prompt for each decision of each agent."""
 
+    name = NAME
+
     def __init__(
         self,
         task: Task,
@@ -334,11 +336,6 @@ class PartnrFinetuned:
         )
         self._seats = {agent: _Seat(agent) for agent in task.agents}
         self._right = RightCalls(task)
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return NAME
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records every action for every agent; those of other agents without results."""

@@ -129,6 +129,7 @@ _MAX_SNAPSHOTS, _SNAPSHOT_S = 200, 5.0
 class BagShow:
     """One page's state of a bag."""
 
+    importance = 0
     mode = "bag"
 
     def __init__(self, recording: Recording, hub: Hub, prices: PriceTable | None = None) -> None:
@@ -148,11 +149,6 @@ class BagShow:
         self._moved = asyncio.Event()
         self._moved.set()
         self._task = asyncio.get_running_loop().create_task(self._run())
-
-    @property
-    def importance(self) -> int:
-        """All pages only look."""
-        return 0
 
     def about(self) -> dict[str, Json]:
         """Name, length and state of the bag."""

@@ -415,6 +415,8 @@ class _Agent:
 class Learned:
     """The planner's state for one task of one team."""
 
+    name = "learned"
+
     def __init__(
         self,
         task: Task,
@@ -432,11 +434,6 @@ class Learned:
         self._rng = np.random.default_rng([task.seed, _DRAWS])
         self._read: tuple[tuple[Token, ...], Reading] | None = None
         self._agents: dict[str, _Agent] = {}
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return "learned"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps how calls ended."""
