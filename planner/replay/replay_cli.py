@@ -7,6 +7,7 @@ import math
 import sys
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
@@ -24,6 +25,7 @@ from planner.replay.through.recorded import Recorded
 from planner.replay.through.request import (
     DIFFERENCES,
     SUMMARY,
+    VERSION,
     EvaluatorRequest,
     Findings,
     MemoryRequest,
@@ -147,13 +149,17 @@ def output_folder(bag: Path, output: Path | None) -> Path:
 def _findings(
     recorded: Recorded, request: Request, words: Mapping[str, str], on_event: Callable[[int], None]
 ) -> Findings:
-    bag_facts: dict[str, JsonValue] = {
-        "name": recorded.bag.folder.resolve().name,
-        "cut_short": recorded.bag.cut_short,
-    }
     if isinstance(request, MemoryRequest):
         worlds = replay_memory(recorded, request, on_event)
-        return memory_findings(worlds, words, bag_facts, recorded.exposures())
-    if isinstance(request, EvaluatorRequest):
-        return evaluator_findings(replay_evaluator(recorded, request, on_event), words, bag_facts)
-    return planner_findings(replay_planner(recorded, request, on_event), words, bag_facts)
+        found = memory_findings(worlds, recorded.exposures())
+    elif isinstance(request, EvaluatorRequest):
+        found = evaluator_findings(replay_evaluator(recorded, request, on_event))
+    else:
+        found = planner_findings(replay_planner(recorded, request, on_event))
+    bag = recorded.bag
+    about: dict[str, JsonValue] = {
+        "version": VERSION,
+        "through": dict(words),
+        "bag": {"name": bag.folder.resolve().name, "cut_short": bag.cut_short},
+    }
+    return replace(found, summary=about | dict(found.summary))

@@ -354,7 +354,7 @@ class Standing:
         verbs: Collection[str],
         team: int,
         *,
-        waited: bool,
+        waited: bool = False,
     ) -> None:
         self.now, self.progress = situation, progress
         self.verbs, self.team, self.waited = verbs, team, waited

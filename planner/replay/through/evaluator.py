@@ -305,7 +305,7 @@ def compared(run: JudgedRun) -> list[Compared]:
 
 
 def evaluator_findings(
-    runs: Sequence[JudgedRun], request: Mapping[str, str], bag: Mapping[str, JsonValue]
+    runs: Sequence[JudgedRun],
 ) -> Findings:
     """The findings about an evaluator, to save and print."""
     records: list[Mapping[str, JsonValue]] = []
@@ -320,13 +320,7 @@ def evaluator_findings(
         )
         lines += _step_lines(steps)
         lines += _summary_lines(run, steps)
-    summary: dict[str, JsonValue] = {
-        "version": 1,
-        "through": dict(request),
-        "bag": dict(bag),
-        "runs": parts,
-    }
-    return Findings(records, summary, lines)
+    return Findings(records, {"runs": parts}, lines)
 
 
 def _record(run: int, step: Compared) -> Mapping[str, JsonValue]:
