@@ -247,7 +247,8 @@ class Bag:
 
     Messages come in the order in which they were written, which is the order of receipt, except for
     messages that a recorder took from several queues at once. A bag of several files is read file
-    by file.
+    by file. Opening and reading raise FileError if there is no readable bag, a record of it is
+    damaged, or a message does not match its type.
 
     Attributes:
         folder: of the bag, or the single file that was opened.
@@ -263,11 +264,7 @@ class Bag:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Opens a bag.
-
-        Raises:
-            FileError: if there is no readable bag.
-        """
+        """Opens a bag."""
         self.folder = folder
         self._files: Sequence[Storage] = open_files(folder)
         self._metadata = [record for file in self._files for record in file.metadata]
@@ -291,29 +288,17 @@ class Bag:
         return {record.name: record.texts for record in self._metadata}
 
     def attachments(self) -> Mapping[str, bytes]:
-        """The attachments by name (never a path); the last one of each name.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The attachments by name (never a path); the last one of each name."""
         return {name: data for file in self._files for name, data in file.attachments().items()}
 
     @cached_property
     def world_infos(self) -> tuple[WorldInfo, ...]:
-        """The messages of /world/info, one for each world that was loaded.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The messages of /world/info, one for each world that was loaded."""
         return tuple(world_info_of(m.content, self.folder) for m in self.messages((WORLD_INFO,)))
 
     @property
     def world_info(self) -> WorldInfo | None:
-        """The last of `world_infos`.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The last of `world_infos`."""
         return self.world_infos[-1] if self.world_infos else None
 
     def type_of(self, topic: str) -> tuple[str, str] | None:
@@ -330,9 +315,6 @@ class Bag:
             topics: names.
             start_ns: earliest receipt.
             end_ns: latest receipt, exclusive.
-
-        Raises:
-            FileError: if the file cannot be read.
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             yield RawMessage(
@@ -348,11 +330,7 @@ class Bag:
     def messages(
         self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """As `raw`, with deserialized messages.
-
-        Raises:
-            FileError: if the file cannot be read, or a message does not match its type.
-        """
+        """As `raw`, with deserialized messages."""
         for channel, message in self._read(topics, start_ns, end_ns):
             try:
                 reader = message_reader(channel.type_name, channel.definition)
@@ -365,9 +343,6 @@ class Bag:
         """As `raw` for one topic, with sequence numbers.
 
         The data are not copied: keeping one keeps about a megabyte of the bag in memory.
-
-        Raises:
-            FileError: if the file cannot be read.
         """
         return (
             NumberedMessage(message.received_ns, message.sequence, message.data)
@@ -375,11 +350,7 @@ class Bag:
         )
 
     def every(self) -> Iterator[tuple[str, StoredMessage]]:
-        """All messages with their topics; the data are not copied.
-
-        Raises:
-            FileError: if the file cannot be read.
-        """
+        """All messages with their topics; the data are not copied."""
         for file in self._files:
             topics = {number: channel.name for number, channel in file.channels.items()}
             for message in file.messages(frozenset(topics), None, None):
@@ -389,9 +360,6 @@ class Bag:
         """Messages of a topic that are missing, in the order of time.
 
         These are losses that the recorder noted, and gaps in the sequence numbers (`is_numbered`).
-
-        Raises:
-            FileError: if the file cannot be read.
         """
         found = list(self.recorded_gaps(topic))
         if self.is_numbered(topic):
@@ -406,9 +374,6 @@ class Bag:
         """What is missing of the recording as its recorder noted it, a line each, for people.
 
         Whoever says a verdict or a result by this bag says these lines before it.
-
-        Raises:
-            FileError: if a record is not numeric.
         """
         lines = described({name: self.recorded_gaps(name) for name in self.noted_topics})
         if self.is_open:
@@ -432,11 +397,7 @@ class Bag:
         return info is not None and (self._is_ours or has_one_publisher(info.qos))
 
     def recorded_gaps(self, topic: str) -> tuple[Gap, ...]:
-        """Losses on a topic that the recorder noted; part of `gaps`.
-
-        Raises:
-            FileError: if a record is not numeric.
-        """
+        """Losses on a topic that the recorder noted; part of `gaps`."""
         try:
             return tuple(recorded_gaps(self._metadata, topic))
         except ValueError as error:

@@ -1,4 +1,7 @@
-"""What nodes reported in a run, as recorded: verdicts, instructions, goals, calls."""
+"""What nodes reported in a run, as recorded: verdicts, instructions, goals, calls.
+
+Whatever reads a bag raises FileError if it cannot be read, or a message is of another type.
+"""
 
 from __future__ import annotations
 
@@ -97,11 +100,7 @@ def recorded_judgement(content: Any, received_ns: int = 0) -> Judgement:
 
 
 def live_verdicts(bag: Bag) -> list[Judgement]:
-    """All verdicts of a bag, in the order of receipt.
-
-    Raises:
-        FileError: if they cannot be read.
-    """
+    """All verdicts of a bag, in the order of receipt."""
     found = []
     for message in bag.messages((RESULT,)):
         with fields_of(bag.folder, RESULT):
@@ -166,9 +165,6 @@ def task_start_s(bag: Bag, from_ns: int) -> float | None:
     Args:
         bag: of the run.
         from_ns: instructions received before do not count.
-
-    Raises:
-        FileError: if the instructions cannot be read.
     """
     start = TaskStart()
     for message in bag.messages((INSTRUCT_STATUS,)):
@@ -179,11 +175,7 @@ def task_start_s(bag: Bag, from_ns: int) -> float | None:
 
 
 def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
-    """All instructions of a bag, in order.
-
-    Raises:
-        FileError: if they cannot be read.
-    """
+    """All instructions of a bag, in order."""
     found: dict[str, InstructionOutcome] = {}
     for message in bag.messages((INSTRUCT_STATUS,)):
         content = message.content
@@ -219,11 +211,7 @@ class RecordedGoal:
 
 
 def recorded_goals(bag: Bag) -> list[RecordedGoal]:
-    """What was understood of a bag's instructions, whenever that changed.
-
-    Raises:
-        FileError: if the instructions cannot be read.
-    """
+    """What was understood of a bag's instructions, whenever that changed."""
     words, found = WordsJudge(), []
     for message in bag.messages((INSTRUCT_STATUS,)):
         status, before = message.content, (words.start_s, words.goal)
@@ -254,9 +242,6 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
 
     A call starts when the planner's reply with it arrived; a call without a reply, such as a
     person's, when the agent became idle.
-
-    Raises:
-        FileError: if the bag cannot be read or has an invalid result.
     """
     answers: dict[tuple[str, str], list[float]] = {}
     for message in bag.messages((RESULTS, DECISIONS)):

@@ -74,7 +74,7 @@ class Received:
 
 
 class Source:
-    """A bag opened for an export."""
+    """A bag opened for an export; what reads it raises FileError, as of `Bag`."""
 
     def __init__(self, folder: Path) -> None:
         """Opens it.
@@ -101,9 +101,6 @@ class Source:
 
         Args:
             topics: their names; empty = no messages.
-
-        Raises:
-            FileError: if the bag cannot be read, or a message does not match its type.
         """
         present = [topic for topic in topics if topic in self.types]
         if not present:
@@ -200,20 +197,12 @@ class Source:
 
     @cached_property
     def house(self) -> House | None:
-        """The house of the bag; None if neither the bag nor this machine has it.
-
-        Raises:
-            FileError: if the bag's copy is damaged.
-        """
+        """The house of the bag; None if neither the bag nor this machine has it."""
         return self._task[1]
 
     @cached_property
     def instruction(self) -> str:
-        """The episode's instruction; "" if there is none or it is not known here.
-
-        Raises:
-            FileError: if the bag's copy is damaged.
-        """
+        """The episode's instruction; "" if there is none or it is not known here."""
         episode = self._task[0]
         return "" if episode is None else episode.instruction
 
