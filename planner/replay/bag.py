@@ -32,6 +32,8 @@ from planner.replay.storage import (
 )
 from planner.world.errors import FileError
 from planner.world.files import reading
+from planner.world.memory_wire import stamp_seconds
+from planner.world.wire import record_of
 
 # The worlds of a bag, from its topic /world/info.
 
@@ -76,23 +78,7 @@ def world_info_of(message: Any, source: Path) -> WorldInfo:
         FileError: if it has another type.
     """
     try:
-        stamp = message.header.stamp
-        return WorldInfo(
-            stamp_s=float(stamp.sec) + float(stamp.nanosec) * 1e-9,
-            backend=str(message.backend),
-            simulated=bool(message.simulated),
-            house=str(message.house),
-            house_json=str(message.house_json),
-            episode_id=str(message.episode_id),
-            episode_json=str(message.episode_json),
-            agents=tuple(str(name) for name in message.agents),
-            bodies=tuple(str(name) for name in message.bodies),
-            seed=int(message.seed),
-            time_mode=str(message.time_mode),
-            rate=float(message.rate),
-            idle_time=str(message.idle_time),
-            version=str(message.version),
-        )
+        return record_of(WorldInfo, message, stamp_s=stamp_seconds(message.header.stamp))
     except (AttributeError, TypeError, ValueError) as error:
         reason = f"has another type than expected: {error}"
         raise FileError(source, WORLD_INFO, reason) from None

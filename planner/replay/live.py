@@ -20,6 +20,7 @@ from planner.world.errors import FileError
 from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.topics import InstructState
+from planner.world.wire import record_of
 
 RESULT = "/evaluation/result"
 _RUNNING, _SUCCEEDED = 0, 1
@@ -72,28 +73,17 @@ class Judgement:
 def recorded_judgement(content: Any, received_ns: int = 0) -> Judgement:
     """From a planner_msgs/Evaluation."""
     status = int(content.status)
-    return Judgement(
-        episode_id=str(content.episode_id),
+    return record_of(
+        Judgement,
+        content,
         stamp_s=stamp_seconds(content.header.stamp),
         step=int(content.sim_step),
         is_final=status != _RUNNING,
         success=status == _SUCCEEDED,
         mode=str(content.scoring),
-        percent_complete=float(content.percent_complete),
-        propositions=tuple(
-            JudgedPart(
-                str(p.text),
-                bool(p.holds),
-                bool(p.satisfied),
-                int(p.first_step),
-                str(p.reason),
-                str(p.detail),
-            )
-            for p in content.propositions
-        ),
+        propositions=tuple(record_of(JudgedPart, part) for part in content.propositions),
         criteria=_criteria_of(content),
         sim_steps=verdict_steps(content),
-        explanation=str(content.explanation),
         start_s=_start_of(content),
         received_ns=received_ns,
     )
@@ -180,14 +170,8 @@ def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
     for message in bag.messages((INSTRUCT_STATUS,)):
         content = message.content
         with fields_of(bag.folder, INSTRUCT_STATUS):
-            outcome = InstructionOutcome(
-                str(content.id),
-                str(content.instruction),
-                tuple(str(agent) for agent in content.agents),
-                list(InstructionState)[int(content.state)],
-                int(content.code),
-                str(content.text),
-            )
+            state = list(InstructionState)[int(content.state)]
+            outcome = record_of(InstructionOutcome, content, state=state)
         if outcome.state is not InstructionState.IDLE:
             found[outcome.id] = outcome
     return tuple(found.values())
@@ -254,7 +238,7 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
                 agent, call = str(content.agent), str(content.call)
                 code, text = int(content.code), str(content.text)
             else:
-                builder.add_decision(_decided(stamp_s, content))
+                builder.add_decision(record_of(DecisionRecord, content, stamp_s=stamp_s))
                 for agent, call in zip(content.agents, content.calls, strict=False):
                     answers.setdefault((agent, call), []).append(stamp_s)
                 continue
@@ -264,16 +248,3 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
             raise FileError(bag.folder, RESULTS, str(error)) from None
         began = [s for s in answers.get((agent, call), ()) if s <= stamp_s]
         builder.add_call(agent, call, result, stamp_s, began[-1] if began else None)
-
-
-def _decided(stamp_s: float, content: Any) -> DecisionRecord:
-    return DecisionRecord(
-        stamp_s,
-        str(content.planner),
-        tuple(str(agent) for agent in content.agents),
-        int(content.cycle),
-        str(content.model),
-        int(content.prompt_tokens),
-        int(content.reply_tokens),
-        str(content.error),
-    )

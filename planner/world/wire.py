@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias, TypeVar
 
 from planner.world.belief import Belief, BeliefNode, Source, take_guesses
 from planner.world.errors import PlannerError
@@ -22,6 +24,31 @@ _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.A
 _SOURCES = (Source.SEEN, Source.TOLD, Source.INFERRED)
 # The edges of furniture and agents to their room have no relation of their own.
 _RELATIONS = {"in": None, "on": Relation.ON, "within": Relation.WITHIN, "held_by": Relation.HELD}
+
+
+T = TypeVar("T")
+# How a message's field becomes a record's, by the type that the record declares.
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "tuple[str, ...]": lambda texts: tuple(map(str, texts)),
+    "tuple[float, ...]": lambda numbers: tuple(map(float, numbers)),
+}
+
+
+def record_of(kind: type[T], message: Any, **given: object) -> T:
+    """A record of plain values: what is not given is the message's field of the same name.
+
+    Raises:
+        AttributeError, TypeError, ValueError: for a message of another type.
+    """
+    declared: Any = kind
+    for field in fields(declared):
+        if field.name not in given:
+            given[field.name] = _READ[str(field.type)](getattr(message, field.name))
+    return kind(**given)
 
 
 def graph_record(message: Any) -> Belief:

@@ -17,6 +17,7 @@ from planner.replay.report.document import Level, ModelCall
 from planner.world.errors import FileError
 from planner.world.files import parse_json
 from planner.world.memory_wire import duration_of, stamp_seconds
+from planner.world.wire import record_of
 
 T = TypeVar("T")
 # Raised for other types than expected: a field is missing or has another type.
@@ -128,33 +129,20 @@ class WorldFacts:
 def skill_end(content: Any) -> SkillEnd:
     """From planner_msgs/SkillReport."""
     duration_s = duration_of(content)
-    return SkillEnd(
-        agent=str(content.agent),
-        call=str(content.call),
-        code=int(content.code),
-        text=str(content.text),
-        took_s=None if duration_s is None else round(duration_s, 4),
-    )
+    took_s = None if duration_s is None else round(duration_s, 4)
+    return record_of(SkillEnd, content, took_s=took_s)
 
 
 def answer(content: Any) -> ModelCall:
     """From planner_msgs/PlannerTrace, also of a decision without a model; its time comes later."""
-    return ModelCall(
+    return record_of(
+        ModelCall,
+        content,
         t_s=math.nan,
-        planner=str(content.planner),
-        model=str(content.model),
-        agents=_texts(content.agents),
-        calls=_texts(content.calls),
-        cycle=int(content.cycle),
-        prompt=str(content.prompt),
-        reply=str(content.reply),
-        error=str(content.error),
-        prompt_tokens=int(content.prompt_tokens),
-        cached_tokens=int(content.cached_tokens),
-        reply_tokens=int(content.reply_tokens),
         first_token_s=_finite(content.first_token_s),
         latency_s=_finite(content.latency_s),
         role=str(getattr(content, "role", "")) or "planner",
+        cost=None,
     )
 
 
@@ -203,13 +191,7 @@ def status(content: Any) -> Status:
     level = content.level
     number = level[0] if isinstance(level, bytes) else int(level)
     bad = Level.WARNING if number == 1 else Level.ERROR
-    return Status(
-        level=bad if number else None,
-        name=str(content.name),
-        message=str(content.message),
-        hardware_id=str(content.hardware_id),
-        values=_pairs(content.values),
-    )
+    return record_of(Status, content, level=bad if number else None, values=_pairs(content.values))
 
 
 def log_line(content: Any) -> LogLine:
@@ -225,15 +207,10 @@ def instruction_state(content: Any) -> InstructionState:
     known = number < len(_INSTRUCT_STATES)
     # Older bags have no evidence.
     told = {str(item.key): str(item.value) for item in getattr(content, "evidence", ())}
-    return InstructionState(
-        instruction=str(content.instruction),
+    return record_of(
+        InstructionState,
+        content,
         state=_INSTRUCT_STATES[number] if known else f"state {number}",
-        text=str(content.text),
-        question=str(content.question),
-        planner=str(content.planner),
-        model=str(content.model),
-        house=str(content.house),
-        episode_id=str(content.episode_id),
         open_subtasks=_listed(told["open_subtasks"]) if "open_subtasks" in told else None,
         completed_subtasks=_listed(told.get("completed_subtasks", "[]")),
         team_memory=told.get("team_memory", ""),
@@ -257,15 +234,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def world_facts(content: Any) -> WorldFacts:
     """From planner_msgs/WorldInfo."""
-    return WorldFacts(
-        backend=str(content.backend),
-        house=str(content.house),
-        episode_id=str(content.episode_id),
-        agents=_texts(content.agents),
-        bodies=_texts(content.bodies),
-        seed=int(content.seed),
-        version=str(content.version),
-    )
+    return record_of(WorldFacts, content)
 
 
 def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Event[T]:
@@ -273,10 +242,6 @@ def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Even
     stamped = getattr(content, "header", content)
     stamp = getattr(stamped, "stamp", None)
     return Event(received_ns, None if stamp is None else stamp_seconds(stamp), read(content))
-
-
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
 
 
 def _pairs(values: Sequence[Any]) -> dict[str, str]:
