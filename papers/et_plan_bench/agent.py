@@ -250,17 +250,15 @@ class Carrying:
 
     async def _open_first(self, place: str, thing: str) -> Calls:
         walk = self.walk
-        yield walk.act(SkillName.NAVIGATE, place)
-        if not walk.has_succeeded():
-            self._fail(f"{place} cannot be reached")
-            return
-        yield walk.act(SkillName.OPEN, place)
-        if not walk.has_succeeded():
-            self._fail(f"{place} cannot be opened")
-            return
-        yield walk.act(SkillName.NAVIGATE, thing)
-        if not walk.has_succeeded():
-            self._fail(f"{thing} cannot be reached")
+        for skill, name, done in (
+            (SkillName.NAVIGATE, place, "reached"),
+            (SkillName.OPEN, place, "opened"),
+            (SkillName.NAVIGATE, thing, "reached"),
+        ):
+            yield walk.act(skill, name)
+            if not walk.has_succeeded():
+                self._fail(f"{name} cannot be {done}")
+                return
 
     async def _to_place(self, things: Sequence[str], errand: Errand) -> Calls:
         """Walks to the place, at once if it is remembered, else after a search; puts all there."""
