@@ -30,6 +30,7 @@ from planner.planning.learned.chooser import PlannerModel, rank, read_planner, s
 from planner.planning.learned.learned import ChoiceMaker, Learned
 from planner.planning.learned.network import read
 from planner.planning.learned.progress import Situation, progress_of
+from planner.planning.learned.search import Standing
 from planner.planning.learned.tokens import read_tokens
 from planner.planning.planner import Context, Decision
 from planner.world.house_checks import load_episode
@@ -149,7 +150,7 @@ def decide(model: PlannerModel, entities: int) -> Iterator[tuple[str, list[float
             # An agent's first decision has to read the instruction, too.
             reading = read(model.weights, model.vocabulary, tokens)
             progress = progress_of(tokens, reading, now)
-            choices = ChoiceMaker(tokens, reading, now, progress, VERBS, 2).choices()
+            choices = ChoiceMaker(Standing(tokens, reading, now, progress, VERBS, 2)).choices()
             rank(model.weights, choices.features)
             times_s.append(time.process_time() - began)
         yield f"{entities} entities, {len(choices.calls)} choices", times_s

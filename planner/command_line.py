@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 from planner.parts.option import Option, OptionError, OptionValue
 from planner.world.errors import PlannerError, did_you_mean
@@ -174,6 +174,38 @@ def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
         "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
         for row in rows
     ]
+
+
+class ProgressBar:
+    """Progress of something that takes long; silent unless stderr is a terminal."""
+
+    _CELLS = 30
+    # Seconds until a bar appears, and between updates.
+    _AFTER_S, _EVERY_S = 0.7, 0.1
+
+    def __init__(self, title: str) -> None:
+        """Takes the title, printable text."""
+        self._title = title
+        self._live = sys.stderr.isatty()
+        self._next_s = time.monotonic() + self._AFTER_S
+        self._shown = False
+
+    def show(self, share: float) -> None:
+        """Shows the completed share, 0 to 1."""
+        if not self._live or time.monotonic() < self._next_s:
+            return
+        self._next_s, self._shown = time.monotonic() + self._EVERY_S, True
+        done = round(min(max(share, 0.0), 1.0) * self._CELLS)
+        bar = "#" * done + "." * (self._CELLS - done)
+        print(f"\r{self._title} [{bar}] {share:4.0%}", end="", file=sys.stderr, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Clears the line."""
+        if self._shown:
+            print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
 
 
 # Flags of several commands.

@@ -428,7 +428,6 @@ class LastLine:
     """
 
     def __init__(self) -> None:
-        """Starts without a verdict."""
         self.live = ""
 
     def take(self, name: str, text: str) -> bool:

@@ -103,7 +103,6 @@ class ClockShift:
     """
 
     def __init__(self) -> None:
-        """Starts with clocks that are alike."""
         self.shift_s = 0.0
         self._differences: deque[tuple[float, float]] = deque()
         self._newest_s = float("-inf")
@@ -141,7 +140,6 @@ class PoseHistory:
     """The poses of one frame in its parent during the last `KEPT_S`, by stamp."""
 
     def __init__(self) -> None:
-        """Starts empty."""
         self._stamps_s: list[float] = []
         self._poses: list[Pose] = []
         self._lock = threading.Lock()

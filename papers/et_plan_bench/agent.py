@@ -250,17 +250,15 @@ class Carrying:
 
     async def _open_first(self, place: str, thing: str) -> Calls:
         walk = self.walk
-        yield walk.act(SkillName.NAVIGATE, place)
-        if not walk.has_succeeded():
-            self._fail(f"{place} cannot be reached")
-            return
-        yield walk.act(SkillName.OPEN, place)
-        if not walk.has_succeeded():
-            self._fail(f"{place} cannot be opened")
-            return
-        yield walk.act(SkillName.NAVIGATE, thing)
-        if not walk.has_succeeded():
-            self._fail(f"{thing} cannot be reached")
+        for skill, name, done in (
+            (SkillName.NAVIGATE, place, "reached"),
+            (SkillName.OPEN, place, "opened"),
+            (SkillName.NAVIGATE, thing, "reached"),
+        ):
+            yield walk.act(skill, name)
+            if not walk.has_succeeded():
+                self._fail(f"{name} cannot be {done}")
+                return
 
     async def _to_place(self, things: Sequence[str], errand: Errand) -> Calls:
         """Walks to the place, at once if it is remembered, else after a search; puts all there."""
@@ -351,6 +349,8 @@ class AgentOptions:
 class EtAgent:
     """A `Planner` whose first agent does everything; it never reads the structured goal."""
 
+    name = "et_agent"
+
     def __init__(self, task: Task, ranker: Ranker, options: AgentOptions | None = None) -> None:
         """One task; the ranker answers the questions of its search."""
         self._text, self._agents = task.instruction, task.agents
@@ -359,11 +359,6 @@ class EtAgent:
         self._carrying: Carrying | None = None
         self._class: TaskClass | None = None
         self._script: AsyncGenerator[SkillCall, None] | None = None
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return "et_agent"
 
     async def decide(self, context: Context) -> Decision:
         """The next call of the first agent; the others are done at once.

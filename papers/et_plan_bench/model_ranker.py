@@ -218,11 +218,7 @@ class ModelRanker(AsksInRoles):
     faults: Counter[str] | None = None
     _asked: int = 0
     _task: str = ""
-
-    @property
-    def name(self) -> RankerName:
-        """A model."""
-        return RankerName.MODEL
+    name = RankerName.MODEL
 
     @property
     def evidence(self) -> str:

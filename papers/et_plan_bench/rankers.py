@@ -165,21 +165,8 @@ _UNSEEN = 0.2
 MIN_SHARE = 0.03
 
 
-@dataclass(frozen=True, slots=True)
-class TableRanker:
-    """See `Ranker`; reads tasks by rules, and ranks by the counts of houses."""
-
-    frequencies: Frequencies
-
-    @property
-    def name(self) -> RankerName:
-        """The table."""
-        return RankerName.TABLE
-
-    @property
-    def evidence(self) -> str:
-        """How many houses were counted."""
-        return f"frequency table of {len(self.frequencies.houses)} training houses; no model"
+class _ByRules:
+    """What rankers share that read tasks by rules; see `Ranker`."""
 
     async def classify(self, task: str) -> TaskClass:
         """By rules."""
@@ -188,6 +175,20 @@ class TableRanker:
     async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
         """By rules."""
         return read_errands(task)
+
+
+@dataclass(frozen=True, slots=True)
+class TableRanker(_ByRules):
+    """See `Ranker`; reads tasks by rules, and ranks by the counts of houses."""
+
+    name = RankerName.TABLE
+
+    frequencies: Frequencies
+
+    @property
+    def evidence(self) -> str:
+        """How many houses were counted."""
+        return f"frequency table of {len(self.frequencies.houses)} training houses; no model"
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         """By the share of such things in such rooms, divided among rooms of a class."""
@@ -238,30 +239,15 @@ def _in_room(places: Mapping[str, float], kind: str) -> Mapping[str, float]:
 # The ranker for comparison: rooms and furniture in random order.
 
 
-class RandomRanker:
+class RandomRanker(_ByRules):
     """See `Ranker`; reads tasks by rules."""
+
+    name = RankerName.RANDOM
+    evidence = "random order, for comparison"
 
     def __init__(self, seed: int) -> None:
         """The same seed gives the same orders to the same questions."""
         self._random = Random(seed)
-
-    @property
-    def name(self) -> RankerName:
-        """Random."""
-        return RankerName.RANDOM
-
-    @property
-    def evidence(self) -> str:
-        """That nothing was learnt."""
-        return "random order, for comparison"
-
-    async def classify(self, task: str) -> TaskClass:
-        """By rules."""
-        return class_of(read_errands(task))
-
-    async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
-        """By rules."""
-        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:  # noqa: ARG002
         """In random order."""
@@ -295,8 +281,10 @@ def learned_ranker(weights: Path) -> LearnedRanker:
     return LearnedRanker(read_ranking(weights), weights.name)
 
 
-class LearnedRanker:
+class LearnedRanker(_ByRules):
     """See `Ranker`; reads tasks by rules, and ranks by the learned model."""
+
+    name = RankerName.LEARNED
 
     def __init__(self, ranking: RankingFile, source: str = "") -> None:
         """A model that was read, and the name of its file."""
@@ -305,22 +293,9 @@ class LearnedRanker:
         self._source = f"{source} {ranking.digest}".strip()
 
     @property
-    def name(self) -> RankerName:
-        """The learned one."""
-        return RankerName.LEARNED
-
-    @property
     def evidence(self) -> str:
         """The file and the start of its SHA-256."""
         return f"{self._source}; no language model"
-
-    async def classify(self, task: str) -> TaskClass:
-        """By rules."""
-        return class_of(read_errands(task))
-
-    async def decompose(self, task: str, task_class: TaskClass) -> tuple[Errand, ...]:  # noqa: ARG002
-        """By rules."""
-        return read_errands(task)
 
     async def rank_rooms(self, targets: Sequence[str], rooms: Sequence[str]) -> tuple[str, ...]:
         """By the probability that a room holds all targets; equal ones in the given order."""

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
 from papers.helper.programs.program import Method
 from planner.memory.features import Features, ViewEncoder
+from planner.memory.maps.object_map import ImageTextMatcher
 from planner.skills.tools import load_view_encoder
 from planner.world.errors import PlannerError
 from planner.world.files import FileModel, read_model
@@ -109,13 +110,6 @@ def read_failures(path: Path) -> FailureList:
         FileError: naming the field and the reason.
     """
     return read_model(path, FailureList)
-
-
-class ImageTextMatcher(Protocol):
-    """Says how well texts fit a picture."""
-
-    def score(self, image: RgbImage, texts: Sequence[str]) -> Sequence[float]:
-        """One number a text, greater where it fits better; `image` is (h, w, 3) uint8."""
 
 
 @dataclass

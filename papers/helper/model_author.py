@@ -12,11 +12,12 @@ from typing import Protocol, TypeVar
 from weakref import finalize
 
 from papers.helper.author import FailedStatement
-from papers.helper.diagnosis import Diagnosis, ImageTextMatcher, diagnose
+from papers.helper.diagnosis import Diagnosis, diagnose
 from papers.helper.program_memory import Nearest, ProgramMemory
 from papers.helper.program_store import RecordKind
 from papers.helper.programs.program import Program, default_vocabulary
 from papers.helper.roles import Example, HelperRole, LocatorRole, PlannerRole, RectifierRole
+from planner.memory.maps.object_map import ImageTextMatcher
 from planner.models.caller import OnCall, ignore_call
 from planner.models.chat import ChatModel, Message, Reader, Reference, ReferenceReply, Speaker
 from planner.planning.part import PlannerRequest

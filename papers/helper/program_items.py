@@ -32,7 +32,6 @@ class ProgramItems:
     """The steps of a plan; each variable is bound once."""
 
     def __init__(self, program: Program) -> None:
-        """Takes a plan."""
         bound = _bound_once(program.statements)
         self.classes = {one.variable: one.class_name for one in bound if isinstance(one, Instance)}
         self.steps = [Step(statement) for statement in bound]

@@ -10,7 +10,7 @@ from enum import StrEnum
 from random import Random
 
 from papers.helper.author import FailedStatement, IsOf, ProgramAuthor, RetrievalAuthor, Search
-from papers.helper.diagnosis import ImageTextMatcher, load_matcher
+from papers.helper.diagnosis import load_matcher
 from papers.helper.model_author import Asking, Examples, ModelAuthor, is_of, open_memory
 from papers.helper.parts import (
     DIAGNOSIS,
@@ -36,6 +36,7 @@ from papers.helper.programs.program import (
     statement_text,
 )
 from papers.helper.request_words import QUESTION, answered_before, as_dialogue, as_feedback, is_done
+from planner.memory.maps.object_map import ImageTextMatcher
 from planner.planning.part import PlannerRequest
 from planner.planning.planner import AgentResult, Context, Decision, Planner, Task
 from planner.world.errors import PlannerError

@@ -209,7 +209,6 @@ class RightAgents(RightTeam):
     """All agents of a team, each for itself."""
 
     def __init__(self, task: Task, team: Team) -> None:
-        """Nothing has happened yet."""
         super().__init__(task, team)
         self._goal = read_goal(task.goal) if task.goal is not None else None
         self._stand_ins = StandIns(self._goal.names if self._goal is not None else ())
@@ -362,7 +361,6 @@ class Deciding:
     """A `papers.llamar.joint_planner.Mind` of agents that decide separately."""
 
     def __init__(self, asking: Asking, team: Team, options: ActionOptions) -> None:
-        """Nobody knows anything."""
         self._asking, self._team, self._options = asking, team, options
         self._steps: dict[str, list[str]] = {name: [] for name in team.names}
         self._received: list[str] = []

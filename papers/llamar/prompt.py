@@ -41,7 +41,6 @@ class InstanceNames:
     """The instances seen so far, in the order in which they were first seen."""
 
     def __init__(self) -> None:
-        """Nothing has been seen yet."""
         self._names: dict[str, str] = {}
         self._entities: dict[str, str] = {}
         self._classes: dict[str, list[str]] = {}

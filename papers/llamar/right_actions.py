@@ -158,7 +158,6 @@ class RightTeam:
     """Follows a team's task beside its planner."""
 
     def __init__(self, task: Task, team: Team) -> None:
-        """Nothing has happened yet."""
         self._task, self.team = task, team
         self._expert: Expert | None = None
         self._context: Context | None = None

@@ -424,7 +424,6 @@ class RightRescue(RightTeam):
     """Follows a team of rescuers beside its planner."""
 
     def __init__(self, task: Task, team: Team) -> None:
-        """Nothing has happened yet."""
         super().__init__(task, team)
         self._rules: RescueRules | None = None
         self._ended: list[AgentResult] = []

@@ -334,7 +334,6 @@ class PlanningOnce:
     """A `papers.llamar.joint_planner.Mind` that asks its model in the first step only."""
 
     def __init__(self, asking: Asking, team: Team, options: ActionOptions) -> None:
-        """There is no program yet."""
         self._asking, self._names, self._options = asking, team.names, options
         self._run: ProgramRun | None = None
         # How actions ended that failed: nobody decides by them, but they are told at the end.

@@ -363,7 +363,6 @@ class ProgramRun:
     """One program. What becomes of an action is not looked at: the next one follows."""
 
     def __init__(self, functions: Functions, allocation: Allocation) -> None:
-        """Nothing has been called."""
         self._functions, self._lines = functions.by_name, allocation.lines
         self._at = 0
         self._active: list[_Active] = []

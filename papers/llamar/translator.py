@@ -214,14 +214,11 @@ class _Meant:
 class PlainTranslator:
     """Reads the paper's spellings literally, and other texts by verbs and words of classes."""
 
+    translator_id = "plain"
+
     def __init__(self, threshold: float = DEFAULT_THRESHOLD) -> None:
         """`threshold` is the least share of a text's content that has to be understood."""
         self._threshold = threshold
-
-    @property
-    def translator_id(self) -> str:
-        """Its method."""
-        return "plain"
 
     def translate(self, text: str, admissible: Sequence[Action]) -> Translation:
         """See `Translator`; the similarity is the share of content words that were understood."""

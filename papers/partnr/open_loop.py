@@ -157,7 +157,6 @@ class OpenLoop:
     name = "open_loop"
 
     def __init__(self, task: Task, caller: Caller) -> None:
-        """There is no plan yet."""
         self._task, self._caller, self._robot = task, caller, task.agents[0]
         self._steps: deque[PlanStep] | None = None
         self._calls: deque[SkillCall] = deque()

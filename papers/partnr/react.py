@@ -159,7 +159,6 @@ class PartnrTeam:
         examples: str = "",
         name: str = "partnr_react",
     ) -> None:
-        """`on_call` is called after each call of the model."""
         self._task, self.name, self._examples = task, name, examples
         self._options = options or DialogueOptions()
         self._max_cycles = self._options.max_cycles or TEAM_MAX_CYCLES
@@ -318,6 +317,8 @@ class _Seat:
 class PartnrFinetuned:
     """One task of one team, with a prompt for each decision of each agent."""
 
+    name = NAME
+
     def __init__(
         self,
         task: Task,
@@ -326,7 +327,6 @@ class PartnrFinetuned:
         on_call: OnCall = ignore_call,
         axes: Axes | None = None,
     ) -> None:
-        """`on_call` is called after each call of the model."""
         control = Control.SINGLE if len(task.agents) == 1 else Control.DECENTRALIZED
         self._axes = replace(axes or Axes(), control=control, memory_source=MemorySource.STATE)
         self._options = options or DialogueOptions()
@@ -336,11 +336,6 @@ class PartnrFinetuned:
         )
         self._seats = {agent: _Seat(agent) for agent in task.agents}
         self._right = RightCalls(task)
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return NAME
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Records every action for every agent; those of other agents without results."""

@@ -346,8 +346,19 @@ def _watchful(backend: GraphBackend, visibility: Visibility) -> PrivilegedUpdate
     )
 
 
+class _NoForesight:
+    """What observers share that know of no frame that it is redundant."""
+
+    def redundant_frames(self, seconds: Sequence[float]) -> int:  # noqa: ARG002
+        """Always 0."""
+        return 0
+
+    def pass_over(self, seconds: float) -> None:
+        """Does nothing: no frame is skipped."""
+
+
 @dataclass(frozen=True, slots=True)
-class _SightedObserver:
+class _SightedObserver(_NoForesight):
     """See `planner.app.run_options.Observer`."""
 
     backend: SightedBackend
@@ -357,13 +368,6 @@ class _SightedObserver:
         """Updates the memory with what the agent senses now."""
         seen = replace(self.backend.observe(agent), sightings=self.backend.sightings_now(agent))
         self.memory.observe(seen)
-
-    def redundant_frames(self, seconds: object) -> int:  # noqa: ARG002 - no foresight
-        """Always 0: no frame is known to be redundant."""
-        return 0
-
-    def pass_over(self, seconds: float) -> None:
-        """Does nothing: no frame is skipped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -425,7 +429,7 @@ def prepare_pictured(
 
 
 @dataclass(frozen=True, slots=True)
-class _PicturedObserver:
+class _PicturedObserver(_NoForesight):
     """See `planner.app.run_options.Observer`."""
 
     backend: Backend
@@ -438,13 +442,6 @@ class _PicturedObserver:
         if self.watch is not None:
             self.watch(observation, self.memory)
         self.memory.observe(observation)
-
-    def redundant_frames(self, seconds: Sequence[float]) -> int:  # noqa: ARG002 - no foresight
-        """Always 0: no frame is known to be redundant."""
-        return 0
-
-    def pass_over(self, seconds: float) -> None:
-        """Does nothing: no frame is skipped."""
 
 
 # Prepares runs in whichever in-process world there is.

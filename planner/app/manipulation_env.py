@@ -56,7 +56,6 @@ class ManipulationEnv(PolicyEnv):
         kind: AgentKind = AgentKind.ROBOT,
         episodes_of_house: int = 40,
     ) -> None:
-        """As `PolicyEnv`."""
         super().__init__(houses, MANIPULATION, CAMERA, kind, episodes_of_house)
 
     def _begin(self) -> None:

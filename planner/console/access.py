@@ -210,7 +210,6 @@ class Pictures:
     """The newest picture of each agent's camera and question; one thread puts, another reads."""
 
     def __init__(self) -> None:
-        """None yet."""
         self._number = 0
         # By agent; of cameras and of questions.
         self._newest: dict[str, tuple[int, str, bytes]] = {}

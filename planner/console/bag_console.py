@@ -19,7 +19,7 @@ from planner.console.server import Server
 from planner.console.view import AGENT_TOPICS, SHARED_TOPICS, Snapshot, View
 from planner.models.ledger import PriceTable
 from planner.replay.bag import Bag, RawMessage
-from planner.replay.report.pictures import COMPRESSED, small_picture
+from planner.replay.report.pictures import small_picture
 from planner.world import topics
 from planner.world.errors import FileError
 
@@ -114,9 +114,8 @@ class Recording:
 
 def _jpeg(message: RawMessage) -> bytes | None:
     try:
-        is_compressed = message.type_name == COMPRESSED
-        return small_picture(memoryview(message.data), compressed=is_compressed)[2]
-    except ValueError:
+        return small_picture(message.content())[2]
+    except (ValueError, AttributeError):
         # No picture: the others are shown.
         return None
 
@@ -130,6 +129,7 @@ _MAX_SNAPSHOTS, _SNAPSHOT_S = 200, 5.0
 class BagShow:
     """One page's state of a bag."""
 
+    importance = 0
     mode = "bag"
 
     def __init__(self, recording: Recording, hub: Hub, prices: PriceTable | None = None) -> None:
@@ -149,11 +149,6 @@ class BagShow:
         self._moved = asyncio.Event()
         self._moved.set()
         self._task = asyncio.get_running_loop().create_task(self._run())
-
-    @property
-    def importance(self) -> int:
-        """All pages only look."""
-        return 0
 
     def about(self) -> dict[str, Json]:
         """Name, length and state of the bag."""

@@ -63,7 +63,6 @@ class Hub:
     """
 
     def __init__(self) -> None:
-        """No server runs yet."""
         self.started = threading.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
         # In the order in which they came.

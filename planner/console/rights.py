@@ -55,7 +55,6 @@ class Seats:
     """Seats by name; each is held by one session."""
 
     def __init__(self) -> None:
-        """All are free."""
         self._held: dict[str, _Held] = {}
 
     def holder(self, seat: str, now_s: float) -> str:

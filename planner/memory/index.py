@@ -307,7 +307,6 @@ class BeliefBuilder:
     """Makes beliefs of one house."""
 
     def __init__(self, layout: House) -> None:
-        """Makes the nodes that never change."""
         self._layout = layout
         self._fixed: dict[str, BeliefNode] = {}
         for room in layout.rooms:

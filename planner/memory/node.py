@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
@@ -513,30 +514,13 @@ class MemoryNode(ManagedNode):
     def _observation(self, agent: str, exposure: Exposure | Seen) -> Observation | None:
         """The exposure with the agent's pose; None while its frames are not known."""
         stamp_s = exposure.stamp_s
-        base = self._frames.pose(f"{agent}/base_link", stamp_s)
-        odom = self._frames.pose(f"{agent}/odom", stamp_s)
-        hand = self._frames.pose(f"{agent}/hand", stamp_s)
-        if base is None or odom is None or hand is None:
-            return None
-        optical = frame = sightings = None
-        if isinstance(exposure, Seen):
-            sightings = exposure.sightings
-        else:
-            optical = self._frames.pose(exposure.frame_id, stamp_s)
-            if optical is None:
-                return None
-            frame = camera_frame(exposure, optical)
-        return hand_observation(
-            agent,
-            stamp_s,
-            frame,
-            base=base,
-            odom=odom,
-            hand=hand,
-            optical=optical,
-            grip=self._grips.get(agent, Grip()),
-            sightings=sightings,
+        observe = partial(
+            hand_observation, self._frames, agent, stamp_s, self._grips.get(agent, Grip())
         )
+        if isinstance(exposure, Seen):
+            return observe(sightings=exposure.sightings)
+        decode = partial(camera_frame, exposure)
+        return observe(optical_frame=exposure.frame_id, pictures=decode)
 
     def _on_report(self, message: SkillReport) -> None:
         if self._memory is None:

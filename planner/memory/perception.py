@@ -124,7 +124,6 @@ class EstimatedDepth:
     """An updater that is shown estimated depth in place of the camera's."""
 
     def __init__(self, updater: MemoryUpdater, estimator: DepthEstimator) -> None:
-        """Takes what looks, and what estimates."""
         self._updater, self._estimator = updater, estimator
 
     @property

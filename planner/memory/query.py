@@ -67,7 +67,6 @@ class SimilaritySearch:
     """Vectors of descriptions, each text embedded once; for one memory."""
 
     def __init__(self, embedder: Embedder) -> None:
-        """Takes who turns texts into vectors."""
         self.embedder = embedder
         self._vectors: dict[str, Vectors] = {}
 

@@ -96,7 +96,6 @@ class ClearSight:
     """
 
     def __init__(self, updater: MemoryUpdater) -> None:
-        """Takes the updater that looks at all others."""
         self._updater = updater
         self._black = 0
 

@@ -82,7 +82,6 @@ class VoxelMap:
         extractor: FeatureExtractor,
         form: VoxelForm = VoxelForm.PLAIN,
     ) -> None:
-        """Begins empty."""
         self.form = form
         self._layout = layout
         self._extractor = extractor
@@ -223,7 +222,6 @@ class VoxelUpdater:
     """Puts a voxel map in the updater's seat: its answers for each class become entities."""
 
     def __init__(self, map_: VoxelMap, classes: Sequence[str]) -> None:
-        """Takes the map and the classes that are asked for."""
         self.map = map_
         self._classes = tuple(classes)
 

@@ -32,6 +32,7 @@ from planner.ros.subscriptions import WorldClock, listen
 from planner.world import topics
 from planner.world.errors import PlannerError
 from planner.world.memory_wire import stamp_seconds
+from planner.world.wire import record_of
 
 POLL_S = 0.1
 
@@ -281,12 +282,9 @@ def _question_of(message: ApprovalQuestion | None) -> Question | None:
     """A question as plain values; None if there is none."""
     if message is None or not message.question_id:
         return None
-    return Question(
-        question_id=str(message.question_id),
-        agent=str(message.agent),
-        primitive=str(message.primitive),
-        thing_class=str(message.thing_class),
-        why=str(message.why),
+    return record_of(
+        Question,
+        message,
         target_m=point_m(message.target.point),
         pixel=(int(message.column), int(message.row)) if message.has_pixel else None,
         has_picture=bool(message.picture_frame),

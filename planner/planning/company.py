@@ -100,6 +100,8 @@ class Company:
     `things` makes the planner of a goal about things, with the name of the person who speaks.
     """
 
+    name = "words"
+
     def __init__(
         self,
         context: Context,
@@ -126,11 +128,6 @@ class Company:
         self._done: list[str] = []
         self._told: list[str] = []
         self._failed: list[str] = []
-
-    @property
-    def name(self) -> str:
-        """The planner of which this is a part."""
-        return "words"
 
     @property
     def parts(self) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -122,7 +122,6 @@ class AgentDialogues:
         options: DialogueOptions | None = None,
         on_call: OnCall = ignore_call,
     ) -> None:
-        """`on_call` is called after each call of the model."""
         self._script, self._task = script, task
         self._options = options or DialogueOptions()
         self._max_cycles = self._options.max_cycles or script.max_cycles

@@ -227,7 +227,6 @@ class RightCalls:
     """Follows a task beside its planner; see `planner.models.chat`."""
 
     def __init__(self, task: Task) -> None:
-        """Nothing has happened yet."""
         self._task = task
         self._guide: Planner | None = None
         self._results: list[AgentResult] = []

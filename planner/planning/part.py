@@ -185,17 +185,24 @@ def lacking(planner: str, required: Collection[str], agent: str, able: Collectio
     return f"{planner} needs agents that can {missing}; {agent} cannot" if missing else ""
 
 
-class CheckedPlanner:
-    """A `planner.planning.planner.Planner` that gives up if an agent cannot do enough."""
+class WrappedPlanner:
+    """A `planner.planning.planner.Planner` around another one, whose name it has."""
+
+    def __init__(self, planner: Planner) -> None:
+        self.inner, self.name = planner, planner.name
+
+    def observe(self, results: tuple[AgentResult, ...]) -> None:
+        """Passes the results on."""
+        self.inner.observe(results)
+
+
+class CheckedPlanner(WrappedPlanner):
+    """A planner that gives up if an agent cannot do enough."""
 
     def __init__(self, planner: Planner, required: Collection[str], task: Task) -> None:
         """Checks the task's agents at each decision, by their bodies and the world."""
-        self.inner, self._required, self._task = planner, required, task
-
-    @property
-    def name(self) -> str:
-        """The planner's."""
-        return self.inner.name
+        super().__init__(planner)
+        self._required, self._task = required, task
 
     async def decide(self, context: Context) -> Decision:
         """The planner's decision; ends the task if an agent lacks a primitive."""
@@ -206,33 +213,24 @@ class CheckedPlanner:
                 return Decision(failure=f"{why}.")
         return await self.inner.decide(context)
 
-    def observe(self, results: tuple[AgentResult, ...]) -> None:
-        """Passes the results on."""
-        self.inner.observe(results)
-
 
 # Lets a robot explore the house before a planner begins, for any planner (HELPER-2.8.6).
 
 EXPLORE = SkillCall("ExploreHouse", ())
 
 
-class ExploreFirst:
-    """A `planner.planning.planner.Planner` whose task's first agent explores the house first.
+class ExploreFirst(WrappedPlanner):
+    """A planner whose task's first agent explores the house first.
 
     The others wait. If the house cannot be explored, the task ends with the reason: without a map
     of its own the robot has nothing to plan its ways on.
     """
 
     def __init__(self, planner: Planner, task: Task) -> None:
-        """The planner begins after that."""
-        self.inner, self._explorer = planner, task.agents[0]
+        super().__init__(planner)
+        self._explorer = task.agents[0]
         self._is_explored = False
         self._failure = ""
-
-    @property
-    def name(self) -> str:
-        """The planner's."""
-        return self.inner.name
 
     async def decide(self, context: Context) -> Decision:
         """Exploring until that has ended, then the planner's decisions."""
@@ -248,7 +246,7 @@ class ExploreFirst:
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Passes on the results of the planner's own calls."""
         if self._is_explored:
-            self.inner.observe(results)
+            super().observe(results)
             return
         for each in results:
             self._is_explored |= each.result.succeeded
@@ -257,7 +255,7 @@ class ExploreFirst:
 
 def unwrapped(planner: Planner) -> Planner:
     """The planner without the wrappers of this file."""
-    while isinstance(planner, CheckedPlanner | ExploreFirst):
+    while isinstance(planner, WrappedPlanner):
         planner = planner.inner
     return planner
 

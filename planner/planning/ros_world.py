@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from typing import Protocol
 
 from pydantic import JsonValue
 
 from planner.models.chat import Picture
 from planner.parts.calls import SKILLS
 from planner.planning.planner import AgentResult, TeamMessage, no_picture
+from planner.planning.planner_inputs import RosInputs
 from planner.planning.session import Event, OnGoal, Status, ignore_goal
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import has_slices
@@ -143,28 +143,10 @@ AGENTS_TIMEOUT_S = 10.0
 _EQUAL_S = 1e-6
 
 
-class BeliefSource(Protocol):
-    """A belief that is updated from outside."""
-
-    @property
-    def belief(self) -> Belief:
-        """The newest belief."""
-
-    @property
-    def lacks_changes(self) -> bool:
-        """Whether the belief has changes whose lines have not come."""
-
-    def make_up(self) -> None:
-        """Does without lines that should have come."""
-
-    async def changed(self) -> None:
-        """Returns when the belief has changed."""
-
-
 class BeliefWait:
     """The waits of one session."""
 
-    def __init__(self, source: BeliefSource, log: Callable[[str], None]) -> None:
+    def __init__(self, source: RosInputs, log: Callable[[str], None]) -> None:
         self._source, self._log = source, log
         self._known: set[str] = set()
 
@@ -223,29 +205,6 @@ BUSY_TIMEOUT_S, BUSY_PAUSE_S = 60.0, 1.0
 
 # Starts a call; the last argument receives its result, from any thread.
 StartSkill = Callable[[str, SkillCall, Callable[[SkillResult], None]], None]
-
-
-class RosInputs(BeliefSource, Protocol):
-    """What was received over ROS; see `planner.planning.planner_inputs.RosInputs`."""
-
-    @property
-    def layout(self) -> House:
-        """The house without its objects."""
-
-    def capabilities(self) -> Mapping[str, Capabilities]:
-        """The capabilities of each agent that the memory knows."""
-
-    def deltas(self, since: int) -> Sequence[str]:
-        """The memory's lines since a number up to the belief's."""
-
-    def notify(self) -> None:
-        """Wakes the waiters."""
-
-    def is_settled(self, agent: str, stamp_s: float) -> bool:
-        """Whether no running call of an agent ended by then."""
-
-    def unsettle(self, agent: str) -> None:
-        """An agent starts a call, which may end at once."""
 
 
 class RosWorld:

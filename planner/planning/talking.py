@@ -6,28 +6,19 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol
 
 from planner.conversation.afterwards import Past, meant_after, room_of
 from planner.conversation.changes import Doubt
+from planner.conversation.journal import Knows
 from planner.conversation.talk import Reply, Revision, Said, Talk, names_something
 from planner.conversation.utterances import Kind, utterance_of
 from planner.planning.instruction import revised
 from planner.planning.planner import Planner, Task
 from planner.planning.session import Outcome, Questions, Session
-from planner.world.belief import Belief
 from planner.world.topics import InstructionCode, one_line
 
 # Gets who said what so far, what that came to, and each agent's call.
 Tell = Callable[[tuple[Said, ...], str, Mapping[str, str]], None]
-
-
-class Knows(Protocol):
-    """What is known of the world."""
-
-    @property
-    def belief(self) -> Belief:
-        """The newest belief."""
 
 
 class Conversation:

@@ -47,7 +47,7 @@ class WalkMap:
         return partial(self._distance_m, self._cell(from_m))
 
     def _distance_m(self, start: int | None, to: str) -> float:
-        goal = self._publish_status(to)
+        goal = self._stand(to)
         if goal is None or start is None:
             return FAR_M
         field = self._fields.get(goal)
@@ -56,7 +56,8 @@ class WalkMap:
         distance = field.at(start)
         return distance if math.isfinite(distance) else FAR_M
 
-    def _publish_status(self, name: str) -> int | None:
+    def _stand(self, name: str) -> int | None:
+        """The cell in which an agent stands at furniture, or in the middle of a room."""
         if name not in self._stands:
             piece = self._layout.furniture_by_name.get(name)
             room = self._layout.rooms_by_name.get(name.removeprefix("floor_"))

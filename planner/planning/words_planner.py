@@ -255,6 +255,8 @@ _TURN = re.compile(r"\n(?=Question: |Answer: )")
 class Words:
     """The planner's state for one instruction."""
 
+    name = "words"
+
     def __init__(
         self,
         task: Task,
@@ -293,11 +295,6 @@ class Words:
         self._has_begun = False
         self._last_calls = LastCalls()
         self._published: dict[str, JsonValue] | None = None
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return "words"
 
     def take_over(self, former: Planner, change: Change) -> None:
         """Goes on where another `Words` was, whose instruction has been changed."""

@@ -10,7 +10,7 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ from planner.replay.storage import (
     GAP,
     SequenceGaps,
     Storage,
-    StoredChannel,
     StoredMessage,
+    TopicInfo,
     UnreadableError,
     described,
     has_one_publisher,
@@ -32,6 +32,8 @@ from planner.replay.storage import (
 )
 from planner.world.errors import FileError
 from planner.world.files import reading
+from planner.world.memory_wire import stamp_seconds
+from planner.world.wire import record_of
 
 # The worlds of a bag, from its topic /world/info.
 
@@ -76,23 +78,7 @@ def world_info_of(message: Any, source: Path) -> WorldInfo:
         FileError: if it has another type.
     """
     try:
-        stamp = message.header.stamp
-        return WorldInfo(
-            stamp_s=float(stamp.sec) + float(stamp.nanosec) * 1e-9,
-            backend=str(message.backend),
-            simulated=bool(message.simulated),
-            house=str(message.house),
-            house_json=str(message.house_json),
-            episode_id=str(message.episode_id),
-            episode_json=str(message.episode_json),
-            agents=tuple(str(name) for name in message.agents),
-            bodies=tuple(str(name) for name in message.bodies),
-            seed=int(message.seed),
-            time_mode=str(message.time_mode),
-            rate=float(message.rate),
-            idle_time=str(message.idle_time),
-            version=str(message.version),
-        )
+        return record_of(WorldInfo, message, stamp_s=stamp_seconds(message.header.stamp))
     except (AttributeError, TypeError, ValueError) as error:
         reason = f"has another type than expected: {error}"
         raise FileError(source, WORLD_INFO, reason) from None
@@ -196,25 +182,6 @@ CUT_SHORT = "planner.cut_short"
 
 
 @dataclass(frozen=True, slots=True)
-class TopicInfo:
-    """A topic of a bag.
-
-    Attributes:
-        type_name: such as `sensor_msgs/msg/Image`.
-        definition: the message definition with those of its nested types (`ros2msg`); "" if the bag
-            has none that is usable.
-        count: number of messages.
-        qos: rosbag2's YAML list of the QoS profiles offered by publishers; "" = not recorded.
-    """
-
-    name: str
-    type_name: str
-    definition: str
-    count: int
-    qos: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class BagMessage:
     """One message: topic, time of receipt (nanoseconds) and content."""
 
@@ -266,7 +233,8 @@ class Bag:
 
     Messages come in the order in which they were written, which is the order of receipt, except for
     messages that a recorder took from several queues at once. A bag of several files is read file
-    by file.
+    by file. Opening and reading raise FileError if there is no readable bag, a record of it is
+    damaged, or a message does not match its type.
 
     Attributes:
         folder: of the bag, or the single file that was opened.
@@ -282,11 +250,7 @@ class Bag:
     """
 
     def __init__(self, folder: Path) -> None:
-        """Opens a bag.
-
-        Raises:
-            FileError: if there is no readable bag.
-        """
+        """Opens a bag."""
         self.folder = folder
         self._files: Sequence[Storage] = open_files(folder)
         self._metadata = [record for file in self._files for record in file.metadata]
@@ -310,29 +274,17 @@ class Bag:
         return {record.name: record.texts for record in self._metadata}
 
     def attachments(self) -> Mapping[str, bytes]:
-        """The attachments by name (never a path); the last one of each name.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The attachments by name (never a path); the last one of each name."""
         return {name: data for file in self._files for name, data in file.attachments().items()}
 
     @cached_property
     def world_infos(self) -> tuple[WorldInfo, ...]:
-        """The messages of /world/info, one for each world that was loaded.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The messages of /world/info, one for each world that was loaded."""
         return tuple(world_info_of(m.content, self.folder) for m in self.messages((WORLD_INFO,)))
 
     @property
     def world_info(self) -> WorldInfo | None:
-        """The last of `world_infos`.
-
-        Raises:
-            FileError: if they cannot be read.
-        """
+        """The last of `world_infos`."""
         return self.world_infos[-1] if self.world_infos else None
 
     def type_of(self, topic: str) -> tuple[str, str] | None:
@@ -349,13 +301,10 @@ class Bag:
             topics: names.
             start_ns: earliest receipt.
             end_ns: latest receipt, exclusive.
-
-        Raises:
-            FileError: if the file cannot be read.
         """
         for channel, message in self._read(topics, start_ns, end_ns):
             yield RawMessage(
-                channel.topic,
+                channel.name,
                 message.received_ns,
                 bytes(message.data),
                 channel.type_name,
@@ -367,36 +316,19 @@ class Bag:
     def messages(
         self, topics: Sequence[str] = (), *, start_ns: int | None = None, end_ns: int | None = None
     ) -> Iterator[BagMessage]:
-        """As `raw`, with deserialized messages.
-
-        Raises:
-            FileError: if the file cannot be read, or a message does not match its type.
-        """
+        """As `raw`, with deserialized messages."""
         for channel, message in self._read(topics, start_ns, end_ns):
             try:
                 reader = message_reader(channel.type_name, channel.definition)
                 content = reader(message.data)
             except UnreadableError as error:
-                raise FileError(self.folder, channel.topic, str(error)) from None
-            yield BagMessage(channel.topic, message.received_ns, content)
-
-    def data(self, topic: str) -> Iterator[tuple[int, memoryview]]:
-        """As `raw` for one topic: time of receipt and data of each message.
-
-        The data are not copied: keeping one keeps about a megabyte of the bag in memory.
-
-        Raises:
-            FileError: if the file cannot be read.
-        """
-        return (
-            (message.received_ns, message.data) for _, message in self._read((topic,), None, None)
-        )
+                raise FileError(self.folder, channel.name, str(error)) from None
+            yield BagMessage(channel.name, message.received_ns, content)
 
     def numbered(self, topic: str) -> Iterator[NumberedMessage]:
-        """As `data`, with sequence numbers.
+        """As `raw` for one topic, with sequence numbers.
 
-        Raises:
-            FileError: if the file cannot be read.
+        The data are not copied: keeping one keeps about a megabyte of the bag in memory.
         """
         return (
             NumberedMessage(message.received_ns, message.sequence, message.data)
@@ -404,13 +336,9 @@ class Bag:
         )
 
     def every(self) -> Iterator[tuple[str, StoredMessage]]:
-        """All messages with their topics; the data are not copied.
-
-        Raises:
-            FileError: if the file cannot be read.
-        """
+        """All messages with their topics; the data are not copied."""
         for file in self._files:
-            topics = {number: channel.topic for number, channel in file.channels.items()}
+            topics = {number: channel.name for number, channel in file.channels.items()}
             for message in file.messages(frozenset(topics), None, None):
                 yield topics[message.channel_id], message
 
@@ -418,9 +346,6 @@ class Bag:
         """Messages of a topic that are missing, in the order of time.
 
         These are losses that the recorder noted, and gaps in the sequence numbers (`is_numbered`).
-
-        Raises:
-            FileError: if the file cannot be read.
         """
         found = list(self.recorded_gaps(topic))
         if self.is_numbered(topic):
@@ -435,9 +360,6 @@ class Bag:
         """What is missing of the recording as its recorder noted it, a line each, for people.
 
         Whoever says a verdict or a result by this bag says these lines before it.
-
-        Raises:
-            FileError: if a record is not numeric.
         """
         lines = described({name: self.recorded_gaps(name) for name in self.noted_topics})
         if self.is_open:
@@ -461,11 +383,7 @@ class Bag:
         return info is not None and (self._is_ours or has_one_publisher(info.qos))
 
     def recorded_gaps(self, topic: str) -> tuple[Gap, ...]:
-        """Losses on a topic that the recorder noted; part of `gaps`.
-
-        Raises:
-            FileError: if a record is not numeric.
-        """
+        """Losses on a topic that the recorder noted; part of `gaps`."""
         try:
             return tuple(recorded_gaps(self._metadata, topic))
         except ValueError as error:
@@ -473,10 +391,10 @@ class Bag:
 
     def _read(
         self, topics: Sequence[str], start_ns: int | None, end_ns: int | None
-    ) -> Iterator[tuple[StoredChannel, StoredMessage]]:
+    ) -> Iterator[tuple[TopicInfo, StoredMessage]]:
         names = set(topics)
         for file in self._files:
-            chosen = {n: c for n, c in file.channels.items() if not names or c.topic in names}
+            chosen = {n: c for n, c in file.channels.items() if not names or c.name in names}
             if not chosen:
                 continue
             for message in file.messages(frozenset(chosen), start_ns, end_ns):
@@ -512,14 +430,9 @@ def _topics(files: Sequence[Storage]) -> dict[str, TopicInfo]:
     found: dict[str, TopicInfo] = {}
     for file in files:
         for channel in file.channels.values():
-            before = found.get(channel.topic)
-            found[channel.topic] = TopicInfo(
-                channel.topic,
-                before.type_name if before else channel.type_name,
-                before.definition if before else channel.definition,
-                channel.count + (before.count if before else 0),
-                before.qos if before else channel.qos,
-            )
+            # The first file that has a topic says what it is.
+            known = found.get(channel.name, replace(channel, count=0))
+            found[channel.name] = replace(known, count=known.count + channel.count)
     return found
 
 

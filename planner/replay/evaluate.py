@@ -15,7 +15,8 @@ from pathlib import Path
 
 from pydantic import JsonValue
 
-from planner.evaluation.progress import MODES, CriteriaProgress, Mode, criteria_word, variant_text
+from planner.command_line import aligned
+from planner.evaluation.progress import MODES, Mode, criteria_word, variant_text
 from planner.replay.judging import Judged, Unjudged, judge, recordings
 from planner.replay.runs import Request, StateGap
 from planner.replay.storage import moment, printable
@@ -120,7 +121,7 @@ def _document(
 
 
 def _entry(judged: Judged, *, counts: bool) -> dict[str, JsonValue]:
-    verdict = judged.verdict
+    verdict, criteria = judged.verdict, judged.verdict.criteria
     return {
         "recording": str(judged.source),
         "episode": verdict.episode_id,
@@ -135,28 +136,13 @@ def _entry(judged: Judged, *, counts: bool) -> dict[str, JsonValue]:
         "cut_short": judged.cut_short,
         "agrees_with_live": judged.agrees,
         "explanation": verdict.explanation,
-        "criteria": None if verdict.criteria is None else _criteria(verdict.criteria),
+        "criteria": None
+        if criteria is None
+        else {**asdict(criteria), "entities": dict(criteria.entities)},
         "propositions": [
-            {
-                "index": p.index,
-                "text": p.text,
-                "satisfied": p.satisfied,
-                "first_step": p.first_step,
-                "reason": p.reason and str(p.reason),
-                "detail": p.detail,
-            }
+            {name: value for name, value in asdict(p).items() if name != "holds"}
             for p in verdict.propositions
         ],
-    }
-
-
-def _criteria(criteria: CriteriaProgress) -> JsonValue:
-    return {
-        "success": criteria.success,
-        "share": criteria.share,
-        "first_step": criteria.first_step,
-        "entities": dict(criteria.entities),
-        "explanation": criteria.explanation,
     }
 
 
@@ -166,17 +152,7 @@ def _unjudged_entry(unjudged: Unjudged) -> dict[str, JsonValue]:
         "house": unjudged.house,
         "episode": unjudged.episode_id,
         "missing": list(unjudged.lacks),
-        "instructions": [
-            {
-                "id": i.id,
-                "instruction": i.instruction,
-                "agents": list(i.agents),
-                "state": str(i.state),
-                "code": i.code,
-                "text": i.text,
-            }
-            for i in unjudged.instructions
-        ],
+        "instructions": [asdict(instruction) for instruction in unjudged.instructions],
     }
 
 
@@ -188,12 +164,8 @@ def _print_unjudged(unjudged: Unjudged) -> None:
 
 
 def _print_table(judged: Sequence[Judged], *, partial: bool) -> None:
-    rows = [_HEAD, *(tuple(map(printable, _cells(j, partial=partial))) for j in judged)]
-    widths = [max(len(row[k]) for row in rows) for k in range(len(_HEAD))]
-    for row in rows:
-        print(
-            "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        )
+    cells = (tuple(map(printable, _cells(j, partial=partial))) for j in judged)
+    print("\n".join(aligned([_HEAD, *cells])))
     for j in judged:
         for gap in j.gaps:
             print(f"gap in {printable(j.verdict.episode_id)}: {_gap(gap)}")

@@ -19,8 +19,8 @@ from planner.replay.mcap_records import MAX_RECORD_BYTES, DamagedError, unpacked
 from planner.replay.storage import (
     MAX_TIME_NS,
     Storage,
-    StoredChannel,
     StoredMessage,
+    TopicInfo,
     UnreadableError,
     msg_text,
     short,
@@ -116,7 +116,27 @@ def unpacked_file(path: Path) -> tuple[Path, Callable[[], object]]:
     return out, lambda: shutil.rmtree(folder, ignore_errors=True)
 
 
-class UnpackedFile(Storage):
+class _Wrapped(Storage):
+    """A file that is read through another one, which has all but the path."""
+
+    def __init__(self, path: Path, file: Storage) -> None:
+        self.path, self._file = path, file
+        self.closed, self.is_open, self.library = file.closed, file.is_open, file.library
+        self.channels, self.metadata = file.channels, file.metadata
+        self.start_ns, self.end_ns, self.impossible = file.start_ns, file.end_ns, file.impossible
+
+    def attachments(self) -> Mapping[str, bytes]:
+        """As `Storage`."""
+        return self._file.attachments()
+
+    def messages(
+        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
+    ) -> Iterator[StoredMessage]:
+        """As `Storage`."""
+        return self._file.messages(channel_ids, start_ns, end_ns)
+
+
+class UnpackedFile(_Wrapped):
     """A decompressed file of a bag, under its original name."""
 
     def __init__(self, path: Path, open_unpacked: Callable[[Path], Storage]) -> None:
@@ -127,52 +147,28 @@ class UnpackedFile(Storage):
         """
         unpacked, remove = unpacked_file(path)
         self._remove = weakref.finalize(self, remove)
-        self._unpacked = unpacked
-        self.path = path
         try:
-            self._file = open_unpacked(unpacked)
+            super().__init__(path, open_unpacked(unpacked))
         except FileError as error:
             self._remove()
             raise FileError(path, error.field, error.reason) from None
-        self.closed, self.library = self._file.closed, self._file.library
-        self.channels, self.metadata = self._file.channels, self._file.metadata
-        self.start_ns, self.end_ns = self._file.start_ns, self._file.end_ns
-        self.impossible = self._file.impossible
-
-    def attachments(self) -> Mapping[str, bytes]:
-        """As `Storage`."""
-        return self._file.attachments()
-
-    def messages(
-        self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
-    ) -> Iterator[StoredMessage]:
-        """As `Storage`."""
-        yield from self._file.messages(channel_ids, start_ns, end_ns)
 
 
-class PackedMessages(Storage):
+class PackedMessages(_Wrapped):
     """A file in which each message is compressed."""
 
     def __init__(self, file: Storage) -> None:
-        self._file = file
-        self.path, self.closed, self.is_open = file.path, file.closed, file.is_open
-        self.library, self.channels, self.metadata = file.library, file.channels, file.metadata
-        self.start_ns, self.end_ns = file.start_ns, file.end_ns
-        self.impossible = file.impossible
-
-    def attachments(self) -> Mapping[str, bytes]:
-        """As `Storage`."""
-        return self._file.attachments()
+        super().__init__(file.path, file)
 
     def messages(
         self, channel_ids: frozenset[int], start_ns: int | None, end_ns: int | None
     ) -> Iterator[StoredMessage]:
         """As `Storage`."""
-        for message in self._file.messages(channel_ids, start_ns, end_ns):
+        for message in super().messages(channel_ids, start_ns, end_ns):
             try:
                 data = unpacked_zstd(message.data, MAX_RECORD_BYTES)
             except DamagedError as error:
-                topic = self.channels[message.channel_id].topic
+                topic = self.channels[message.channel_id].name
                 raise FileError(
                     self.path, topic, f"has a message that is damaged: {error}"
                 ) from None
@@ -255,7 +251,7 @@ def _is_possible(received_ns: object) -> bool:
     return isinstance(received_ns, int) and 0 <= received_ns <= MAX_TIME_NS
 
 
-def _stored(connection: Connection) -> StoredChannel:
+def _stored(connection: Connection) -> TopicInfo:
     if type(connection.topic) is not str or type(connection.msgtype) is not str:
         raise UnreadableError("a topic has no name or no type")
     encoding = getattr(connection.ext, "serialization_format", "")
@@ -265,7 +261,7 @@ def _stored(connection: Connection) -> StoredChannel:
             definition = msg_text(connection.msgtype, definition)
         except UnreadableError:
             definition = ""
-    return StoredChannel(
+    return TopicInfo(
         connection.topic, connection.msgtype, definition or "", int(connection.msgcount)
     )
 

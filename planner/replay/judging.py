@@ -8,13 +8,13 @@ from pathlib import Path
 
 from planner.evaluation.perceived import PerceivedWorld, task_steps
 from planner.evaluation.predicates import Variant
-from planner.evaluation.progress import Verdict, criteria_word
+from planner.evaluation.progress import PropositionProgress, Verdict, criteria_word
 from planner.evaluation.trace import EpisodeTrace
 from planner.recorder.topic_counts import Gap
 from planner.replay.bag import SUFFIXES, Bag, files_of
 from planner.replay.live import (
     InstructionOutcome,
-    LiveVerdict,
+    Judgement,
     RecordedGoal,
     add_calls,
     goal_at,
@@ -54,7 +54,7 @@ class Judged:
 
     source: Path
     verdict: Verdict
-    live: LiveVerdict | None = None
+    live: Judgement | None = None
     cut_short: bool = False
     gaps: tuple[StateGap, ...] = ()
     trace: EpisodeTrace | None = None
@@ -76,11 +76,8 @@ class Judged:
             and abs(live.percent_complete - now.percent_complete) < _SINGLE
             and live.sim_steps == now.sim_steps
             and live.criteria == criteria_word(now.criteria)
-            and live.propositions
-            == tuple(
-                (p.satisfied, -1 if p.first_step is None else p.first_step, str(p.reason or ""))
-                for p in now.propositions
-            )
+            and [(p.satisfied, p.first_step, p.reason) for p in live.propositions]
+            == [(p.satisfied, _first(p), str(p.reason or "")) for p in now.propositions]
         )
 
 
@@ -184,7 +181,7 @@ def judge_bag(bag: Bag, request: Request) -> Judged | Unjudged:
     goals = recorded_goals(bag)
 
     def find_words(
-        state: WorldState, live: LiveVerdict | None
+        state: WorldState, live: Judgement | None
     ) -> tuple[RecordedGoal, Episode | None, House] | None:
         said = goal_at(goals, None if live is None else live.received_ns)
         if said is None or request.episode:
@@ -254,7 +251,7 @@ def _ended(
 
 
 def _last_perceived(
-    bag: Bag, request: Request, verdicts: Sequence[LiveVerdict]
+    bag: Bag, request: Request, verdicts: Sequence[Judgement]
 ) -> Run | Unjudged | None:
     """The run as the robots perceived it, without ground truth."""
     if not bag.topics.get(GRAPH):
@@ -366,6 +363,10 @@ def _lack(judged: Judged) -> str:
     return f"NOT FINAL: {missing} states missing" if missing else "NOT FINAL: its end is missing"
 
 
+def _first(made: PropositionProgress) -> int:
+    return -1 if made.first_step is None else made.first_step
+
+
 def _difference(judged: Judged) -> str:
     live, now = judged.live, judged.verdict
     if live is None:
@@ -373,12 +374,11 @@ def _difference(judged: Judged) -> str:
     if live.mode != now.mode:
         return f"by the rules {now.mode}, the live one by {live.mode}"
     if (live.success, live.sim_steps) == (now.success, now.sim_steps):
-        first = [-1 if p.first_step is None else p.first_step for p in now.propositions]
-        pairs = zip(live.propositions, first, strict=False)
+        pairs = zip(live.propositions, now.propositions, strict=False)
         differ = [
-            f"part {number} at step {step}, live {recorded[1]}"
-            for number, (recorded, step) in enumerate(pairs)
-            if recorded[1] != step
+            f"part {number} at step {_first(again)}, live {recorded.first_step}"
+            for number, (recorded, again) in enumerate(pairs)
+            if recorded.first_step != _first(again)
         ]
         if differ:
             return f"DIFFERENT from live: {', '.join(differ)}"

@@ -1,10 +1,13 @@
-"""What nodes reported in a run, as recorded: verdicts, instructions, goals, calls."""
+"""What nodes reported in a run, as recorded: verdicts, instructions, goals, calls.
+
+Whatever reads a bag raises FileError if it cannot be read, or a message is of another type.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
@@ -17,70 +20,91 @@ from planner.world.errors import FileError
 from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import SkillCode, SkillResult
 from planner.world.topics import InstructState
+from planner.world.wire import record_of
 
 RESULT = "/evaluation/result"
-_SUCCEEDED = 1
+_RUNNING, _SUCCEEDED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
-class LiveVerdict:
-    """A live verdict of the evaluator node.
+class JudgedPart:
+    """The state of one proposition; `first_step` -1 = never, `reason` "" = satisfied."""
 
-    `propositions`: satisfied, first step (-1 = never) and reason ("" = satisfied) of each;
-    `step`: simulation step of the last state; `sim_steps`: steps since the instruction.
-    `start_s`: time of the instruction, or start of a perceived task; None = unknown.
-    `criteria`: "met" or "not met"; "" if the episode has none.
+    text: str
+    holds: bool
+    satisfied: bool
+    first_step: int
+    reason: str
+    detail: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The state of a task as an evaluator has it.
+
+    Attributes:
+        stamp_s: of the world's clock.
+        step: simulation step of the state.
+        is_final: whether it is the verdict.
+        success: of the verdict; False before.
+        mode: scoring rules.
+        percent_complete: 0 to 1.
+        criteria: "met" or "not met"; "" if the episode has none.
+        sim_steps: since the instruction.
+        start_s: time of the instruction, or start of a perceived task; None = unknown.
+        received_ns: by the recorder; 0 = it was not recorded.
     """
 
     episode_id: str
-    received_ns: int
-    mode: str
-    success: bool
-    percent_complete: float
+    stamp_s: float
     step: int
+    is_final: bool
+    success: bool
+    mode: str
+    percent_complete: float
+    propositions: tuple[JudgedPart, ...]
+    criteria: str
     sim_steps: int
-    propositions: tuple[tuple[bool, int, str], ...]
+    explanation: str = ""
     start_s: float | None = None
-    criteria: str = ""
+    received_ns: int = 0
 
 
-def live_verdicts(bag: Bag) -> list[LiveVerdict]:
-    """All verdicts of a bag, in the order of receipt.
+def recorded_judgement(content: Any, received_ns: int = 0) -> Judgement:
+    """From a planner_msgs/Evaluation."""
+    status = int(content.status)
+    return record_of(
+        Judgement,
+        content,
+        stamp_s=stamp_seconds(content.header.stamp),
+        step=int(content.sim_step),
+        is_final=status != _RUNNING,
+        success=status == _SUCCEEDED,
+        mode=str(content.scoring),
+        propositions=tuple(record_of(JudgedPart, part) for part in content.propositions),
+        criteria=_criteria_of(content),
+        sim_steps=verdict_steps(content),
+        start_s=_start_of(content),
+        received_ns=received_ns,
+    )
 
-    Raises:
-        FileError: if they cannot be read.
-    """
+
+def live_verdicts(bag: Bag) -> list[Judgement]:
+    """All verdicts of a bag, in the order of receipt."""
     found = []
     for message in bag.messages((RESULT,)):
-        content = message.content
         with fields_of(bag.folder, RESULT):
-            found.append(
-                LiveVerdict(
-                    episode_id=str(content.episode_id),
-                    received_ns=message.received_ns,
-                    mode=str(content.scoring),
-                    success=int(content.status) == _SUCCEEDED,
-                    percent_complete=float(content.percent_complete),
-                    step=int(content.sim_step),
-                    sim_steps=verdict_steps(content),
-                    propositions=tuple(
-                        (bool(p.satisfied), int(p.first_step), str(p.reason))
-                        for p in content.propositions
-                    ),
-                    start_s=start_of(content),
-                    criteria=criteria_of(content),
-                )
-            )
+            found.append(recorded_judgement(message.content, message.received_ns))
     return found
 
 
-def start_of(content: Any) -> float | None:
+def _start_of(content: Any) -> float | None:
     """Start of the task, from a planner_msgs/Evaluation; None = unknown."""
     start_s = float(content.start_s if hasattr(content, "start_s") else _metric(content, "start_s"))
     return start_s if math.isfinite(start_s) else None
 
 
-def criteria_of(content: Any) -> str:
+def _criteria_of(content: Any) -> str:
     """State of an episode's criteria, from a planner_msgs/Evaluation; "" = it has none."""
     return str(content.criteria if hasattr(content, "criteria") else _metric(content, "criteria"))
 
@@ -131,9 +155,6 @@ def task_start_s(bag: Bag, from_ns: int) -> float | None:
     Args:
         bag: of the run.
         from_ns: instructions received before do not count.
-
-    Raises:
-        FileError: if the instructions cannot be read.
     """
     start = TaskStart()
     for message in bag.messages((INSTRUCT_STATUS,)):
@@ -144,23 +165,13 @@ def task_start_s(bag: Bag, from_ns: int) -> float | None:
 
 
 def instruction_outcomes(bag: Bag) -> tuple[InstructionOutcome, ...]:
-    """All instructions of a bag, in order.
-
-    Raises:
-        FileError: if they cannot be read.
-    """
+    """All instructions of a bag, in order."""
     found: dict[str, InstructionOutcome] = {}
     for message in bag.messages((INSTRUCT_STATUS,)):
         content = message.content
         with fields_of(bag.folder, INSTRUCT_STATUS):
-            outcome = InstructionOutcome(
-                str(content.id),
-                str(content.instruction),
-                tuple(str(agent) for agent in content.agents),
-                list(InstructionState)[int(content.state)],
-                int(content.code),
-                str(content.text),
-            )
+            state = list(InstructionState)[int(content.state)]
+            outcome = record_of(InstructionOutcome, content, state=state)
         if outcome.state is not InstructionState.IDLE:
             found[outcome.id] = outcome
     return tuple(found.values())
@@ -184,11 +195,7 @@ class RecordedGoal:
 
 
 def recorded_goals(bag: Bag) -> list[RecordedGoal]:
-    """What was understood of a bag's instructions, whenever that changed.
-
-    Raises:
-        FileError: if the instructions cannot be read.
-    """
+    """What was understood of a bag's instructions, whenever that changed."""
     words, found = WordsJudge(), []
     for message in bag.messages((INSTRUCT_STATUS,)):
         status, before = message.content, (words.start_s, words.goal)
@@ -219,9 +226,6 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
 
     A call starts when the planner's reply with it arrived; a call without a reply, such as a
     person's, when the agent became idle.
-
-    Raises:
-        FileError: if the bag cannot be read or has an invalid result.
     """
     answers: dict[tuple[str, str], list[float]] = {}
     for message in bag.messages((RESULTS, DECISIONS)):
@@ -234,7 +238,7 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
                 agent, call = str(content.agent), str(content.call)
                 code, text = int(content.code), str(content.text)
             else:
-                builder.add_decision(_decided(stamp_s, content))
+                builder.add_decision(record_of(DecisionRecord, content, stamp_s=stamp_s))
                 for agent, call in zip(content.agents, content.calls, strict=False):
                     answers.setdefault((agent, call), []).append(stamp_s)
                 continue
@@ -244,16 +248,3 @@ def add_calls(builder: TraceBuilder, bag: Bag, first_s: float, last_s: float) ->
             raise FileError(bag.folder, RESULTS, str(error)) from None
         began = [s for s in answers.get((agent, call), ()) if s <= stamp_s]
         builder.add_call(agent, call, result, stamp_s, began[-1] if began else None)
-
-
-def _decided(stamp_s: float, content: Any) -> DecisionRecord:
-    return DecisionRecord(
-        stamp_s,
-        str(content.planner),
-        tuple(str(agent) for agent in content.agents),
-        int(content.cycle),
-        str(content.model),
-        int(content.prompt_tokens),
-        int(content.reply_tokens),
-        str(content.error),
-    )

@@ -32,8 +32,8 @@ from planner.replay.storage import (
     MAX_TIME_NS,
     Metadatum,
     Storage,
-    StoredChannel,
     StoredMessage,
+    TopicInfo,
     UnreadableError,
     msg_text,
 )
@@ -400,7 +400,7 @@ class McapFile(Storage):
         }
         self.start_ns, self.end_ns = found.start_ns or 0, found.end_ns
         self.impossible = {
-            self.channels[number].topic: count
+            self.channels[number].name: count
             for number, count in found.impossible.items()
             if number in self.channels
         }
@@ -476,8 +476,8 @@ def _is_locked(stream: BinaryIO) -> bool:
 
 def _stored(
     channel: mcap.Channel, schema: mcap.Schema | None, counts: Mapping[int, int]
-) -> StoredChannel:
-    return StoredChannel(
+) -> TopicInfo:
+    return TopicInfo(
         channel.topic,
         "" if schema is None else schema.name,
         "" if schema is None or channel.message_encoding != "cdr" else _definition(schema),

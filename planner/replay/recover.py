@@ -144,7 +144,7 @@ def _write_messages(files: Sequence[McapFile], stream: BinaryIO) -> list[tuple[T
             )
         total += sum(counts.values())
         for number, stored in file.channels.items():
-            topic = Topic(stored.topic, stored.type_name, stored.definition, _qos(stored.qos))
+            topic = Topic(stored.name, stored.type_name, stored.definition, _qos(stored.qos))
             topics.append((topic, counts[number]))
     writer.add_metadata(CUT_SHORT, {"messages": str(total)})
     writer.finish()

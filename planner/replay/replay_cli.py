@@ -6,11 +6,13 @@ import argparse
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import JsonValue
 
+from planner.command_line import ProgressBar
 from planner.replay.bag import Bag
 from planner.replay.player.options import add_play_arguments, options_of
 from planner.replay.storage import printable
@@ -23,10 +25,10 @@ from planner.replay.through.recorded import Recorded
 from planner.replay.through.request import (
     DIFFERENCES,
     SUMMARY,
+    VERSION,
     EvaluatorRequest,
     Findings,
     MemoryRequest,
-    Progress,
     Request,
     read_request,
     save,
@@ -93,8 +95,14 @@ def run_through(args: argparse.Namespace) -> int:
         # Before the run, which may take long.
         for line in exposure_lines(recorded.exposures(), recorded.pictured()):
             print(line, flush=True)
-    with Progress(recorded.start_ns, recorded.end_ns) as progress:
-        findings = _findings(recorded, request, words, progress)
+    length_ns = max(recorded.end_ns - recorded.start_ns, 1)
+    with ProgressBar("replaying") as bar:
+        findings = _findings(
+            recorded,
+            request,
+            words,
+            lambda at_ns: bar.show((at_ns - recorded.start_ns) / length_ns),
+        )
     save(findings, folder)
     for line in bag.lacks():
         print(printable(f"missing in {bag.folder}: {line}"))
@@ -139,17 +147,19 @@ def output_folder(bag: Path, output: Path | None) -> Path:
 
 
 def _findings(
-    recorded: Recorded, request: Request, words: Mapping[str, str], progress: Progress
+    recorded: Recorded, request: Request, words: Mapping[str, str], on_event: Callable[[int], None]
 ) -> Findings:
-    bag_facts: dict[str, JsonValue] = {
-        "name": recorded.bag.folder.resolve().name,
-        "cut_short": recorded.bag.cut_short,
-    }
     if isinstance(request, MemoryRequest):
-        worlds = replay_memory(recorded, request, progress.on_event)
-        return memory_findings(worlds, words, bag_facts, recorded.exposures())
-    if isinstance(request, EvaluatorRequest):
-        return evaluator_findings(
-            replay_evaluator(recorded, request, progress.on_event), words, bag_facts
-        )
-    return planner_findings(replay_planner(recorded, request, progress.on_event), words, bag_facts)
+        worlds = replay_memory(recorded, request, on_event)
+        found = memory_findings(worlds, recorded.exposures())
+    elif isinstance(request, EvaluatorRequest):
+        found = evaluator_findings(replay_evaluator(recorded, request, on_event))
+    else:
+        found = planner_findings(replay_planner(recorded, request, on_event))
+    bag = recorded.bag
+    about: dict[str, JsonValue] = {
+        "version": VERSION,
+        "through": dict(words),
+        "bag": {"name": bag.folder.resolve().name, "cut_short": bag.cut_short},
+    }
+    return replace(found, summary=about | dict(found.summary))

@@ -17,16 +17,15 @@ from planner.evaluation.progress import Mode
 from planner.evaluation.trace_builder import TraceBuilder, TracedEvaluator
 from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, WorldInfo
-from planner.replay.live import LiveVerdict, RecordedGoal
+from planner.replay.live import Judgement, RecordedGoal
 from planner.replay.states import STATES, recorded_states
-from planner.replay.storage import StoredChannel, StoredMessage, merged
+from planner.replay.storage import StoredMessage, TopicInfo, merged
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
 from planner.world.house_checks import (
     episode_from_json,
     house_from_json,
-    load_episode,
     load_shipped_episode,
     load_shipped_house,
 )
@@ -37,18 +36,15 @@ from planner.world.state import WorldState
 HOUSE_FILE, EPISODE_FILE = "house.json", "episode.json"
 
 
-def load_task(bag: Bag, name: str = "") -> tuple[Episode | None, House]:
+def load_task(bag: Bag) -> tuple[Episode | None, House]:
     """The episode and house of a bag's last run; no episode if it ran none.
 
     Args:
         bag: has both as texts, or only their names.
-        name: of an episode or a file to use instead; "" = the bag's.
 
     Raises:
         PlannerError: if the bag does not name them, or names something that is not shipped.
     """
-    if name:
-        return load_episode(name)
     info = bag.world_info
     episode_id, house = (info.episode_id, info.house) if info else _world_of(bag)
     return task_of(bag, episode_id, house) if episode_id else (None, house_of(bag, house))
@@ -178,7 +174,7 @@ FindTask: TypeAlias = Callable[[WorldState], tuple[Episode, House] | None]
 # Finds the goal as understood from words that a run is judged by, with the episode, if any, and the
 # house; None if it is judged by its episode's goal.
 FindWords: TypeAlias = Callable[
-    [WorldState, LiveVerdict | None], tuple[RecordedGoal, Episode | None, House] | None
+    [WorldState, Judgement | None], tuple[RecordedGoal, Episode | None, House] | None
 ]
 
 
@@ -195,7 +191,7 @@ class Run:
     source: Path
     first: WorldState
     last: WorldState
-    live: LiveVerdict | None
+    live: Judgement | None
     builder: TraceBuilder | None
     mode: Mode = Mode.STRICT
     task: Episode | None = None
@@ -303,7 +299,7 @@ def runs(
     source: Path,
     states: Iterable[StateSample],
     request: Request,
-    verdicts: Sequence[LiveVerdict],
+    verdicts: Sequence[Judgement],
     find_task: FindTask,
     variant: Variant = Variant.BOXES,
     find_words: FindWords = lambda *_: None,
@@ -343,7 +339,7 @@ def _begun(
     source: Path,
     state: WorldState,
     request: Request,
-    live: LiveVerdict | None,
+    live: Judgement | None,
     find_task: FindTask,
     find_words: FindWords,
     variant: Variant,
@@ -455,7 +451,7 @@ class BagPart(Bag):
 
     def _read(
         self, topics: Sequence[str], start_ns: int | None, end_ns: int | None
-    ) -> Iterator[tuple[StoredChannel, StoredMessage]]:
+    ) -> Iterator[tuple[TopicInfo, StoredMessage]]:
         first_ns = max(start_ns or 0, self._from_ns)
         last_ns = self._until_ns if end_ns is None else min(end_ns, self._until_ns)
         return super()._read(topics, first_ns, last_ns)

@@ -44,16 +44,17 @@ class StoredMessage(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class StoredChannel:
-    """A topic of a file.
+class TopicInfo:
+    """A topic of a file, or of a bag.
 
     Attributes:
+        type_name: such as `sensor_msgs/msg/Image`.
         definition: message definition in ROS 2's format with nested types; "" if the file has none
             that is usable.
         qos: rosbag2's YAML list of the QoS profiles offered by publishers; "" = not recorded.
     """
 
-    topic: str
+    name: str
     type_name: str
     definition: str
     count: int
@@ -87,7 +88,7 @@ class Storage(ABC):
     closed: bool = True
     is_open: bool = False
     library: str = ""
-    channels: Mapping[int, StoredChannel]
+    channels: Mapping[int, TopicInfo]
     start_ns: int = 0
     end_ns: int = 0
     metadata: tuple[Metadatum, ...] = ()

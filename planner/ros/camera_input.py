@@ -330,7 +330,6 @@ class NewestPictures:
     """Subscribes for the agents that it is told of; keeps one message of each, as it came."""
 
     def __init__(self, node: Node) -> None:
-        """Takes the node that subscribes."""
         self._node = node
         self._messages: dict[str, bytes] = {}
         self._read = reader(node, Image, topics.colour_image(_CAMERA))

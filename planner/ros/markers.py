@@ -169,7 +169,6 @@ class BeliefPictures:
     """`/map`, `/house/markers` and `/memory/markers`, latched."""
 
     def __init__(self, node: Node, losses: Counter[str]) -> None:
-        """Advertises them."""
         self._map = SafePublisher(node, OccupancyGrid, topics.MAP, qos.LATCHED, losses)
         self._house = SafePublisher(node, MarkerArray, topics.HOUSE_MARKERS, qos.LATCHED, losses)
         self._belief = SafePublisher(node, MarkerArray, topics.MEMORY_MARKERS, qos.LATCHED, losses)

@@ -194,7 +194,6 @@ class ModelTrace:
     """Publishes a node's model calls, from any thread."""
 
     def __init__(self, node: Node, topic: str, losses: Counter[str]) -> None:
-        """Advertises."""
         self._node = node
         self._publisher = SafePublisher(node, PlannerTrace, topic, qos.EVENTS, losses)
         self._pending: deque[ModelCall] = deque()

@@ -82,27 +82,24 @@ REQUESTS = _profile(1000)
 # Executives send heartbeats at 10 Hz. Both ends set the same deadline and lease, after which the
 # middleware reports the silence; liveliness is manual, so only a message asserts it.
 SILENT_AFTER_S = 0.3
-HEARTBEAT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=1,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-    deadline=Duration(seconds=SILENT_AFTER_S),
-    liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
-    liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
-)
 
-# As HEARTBEAT, for a reader: with a depth of one, two executives in step would hide each
-# other.
-HEARTBEAT_INPUT = QoSProfile(
-    history=HistoryPolicy.KEEP_LAST,
-    depth=64,
-    reliability=ReliabilityPolicy.RELIABLE,
-    durability=DurabilityPolicy.VOLATILE,
-    deadline=Duration(seconds=SILENT_AFTER_S),
-    liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
-    liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
-)
+
+def _heartbeat(depth: int) -> QoSProfile:
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=ReliabilityPolicy.RELIABLE,
+        durability=DurabilityPolicy.VOLATILE,
+        deadline=Duration(seconds=SILENT_AFTER_S),
+        liveliness=LivelinessPolicy.MANUAL_BY_TOPIC,
+        liveliness_lease_duration=Duration(seconds=SILENT_AFTER_S),
+    )
+
+
+HEARTBEAT = _heartbeat(1)
+
+# For a reader: with a depth of one, two executives in step would hide each other.
+HEARTBEAT_INPUT = _heartbeat(64)
 
 DIAGNOSTICS = _profile(50)
 

@@ -43,7 +43,6 @@ class SightingsTopic:
     """Publishes what one agent sees: of each entity the name, its place and its distance."""
 
     def __init__(self, node: Node, agent: str, losses: Counter[str]) -> None:
-        """Advertises the topic."""
         self._publisher = SafePublisher(
             node, EntityList, topics.of_agent(agent, topics.SIGHTINGS), qos.IMAGE, losses
         )

@@ -43,10 +43,7 @@ class Embedder(Protocol):
 class HashedWords:
     """Lexical: hashed words and letter triples, no meaning. Always available."""
 
-    @property
-    def embedder_id(self) -> str:
-        """Its name and size."""
-        return f"hashed-words-{_DIMENSIONS}"
+    embedder_id = f"hashed-words-{_DIMENSIONS}"
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """See `Embedder`."""

@@ -1,17 +1,19 @@
-"""Compressed pictures of ROS, and camera models of others as ideal pinholes."""
+"""Compressed pictures of ROS, and camera models of others as ideal pinholes.
+
+A picture is a sensor_msgs/Image or a sensor_msgs/CompressedImage, of rclpy or of a bag.
+"""
 
 from __future__ import annotations
 
 import io
 import struct
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PillowImage
-from typing_extensions import TypeIs
 
 from planner.world.errors import PlannerError
 from planner.world.observation import DepthImage, InstanceImage, Intrinsics, RgbImage
@@ -42,32 +44,6 @@ _ENCODINGS: dict[str, tuple[str, int]] = {
     "32FC1": ("f4", 1),
     "32SC1": ("i4", 1),
 }
-
-
-class RawPicture(Protocol):
-    """The fields of sensor_msgs/Image that are used here."""
-
-    @property
-    def height(self) -> int: ...  # noqa: D102
-    @property
-    def width(self) -> int: ...  # noqa: D102
-    @property
-    def encoding(self) -> str: ...  # noqa: D102
-    @property
-    def is_bigendian(self) -> int: ...  # noqa: D102
-    @property
-    def step(self) -> int: ...  # noqa: D102
-    @property
-    def data(self) -> object: ...  # noqa: D102
-
-
-class CompressedPicture(Protocol):
-    """The fields of sensor_msgs/CompressedImage that are used here."""
-
-    @property
-    def format(self) -> str: ...  # noqa: D102
-    @property
-    def data(self) -> object: ...  # noqa: D102
 
 
 def encode_colour(rgb: RgbImage) -> bytes:
@@ -102,7 +78,7 @@ def encode_depth(depth_m: DepthImage) -> bytes:
     )
 
 
-def decode_colour(message: RawPicture | CompressedPicture) -> RgbImage:
+def decode_colour(message: Any) -> RgbImage:
     """(h, w, 3) uint8 in the order red, green, blue.
 
     Raises:
@@ -117,7 +93,7 @@ def decode_colour(message: RawPicture | CompressedPicture) -> RgbImage:
     return np.ascontiguousarray(colours[..., ::-1] if kind.startswith("bgr") else colours)
 
 
-def decode_depth(message: RawPicture | CompressedPicture) -> DepthImage:
+def decode_depth(message: Any) -> DepthImage:
     """(h, w) float32 metres; 0 = not measured.
 
     Raises:
@@ -134,7 +110,7 @@ def decode_depth(message: RawPicture | CompressedPicture) -> DepthImage:
     raise PlannerError(f"expected a depth picture, got {kind}")
 
 
-def decode_instances(message: RawPicture) -> InstanceImage:
+def decode_instances(message: Any) -> InstanceImage:
     """(h, w) int32 instance ids; 0 = none.
 
     Raises:
@@ -146,7 +122,7 @@ def decode_instances(message: RawPicture) -> InstanceImage:
     return pixels
 
 
-def stored_pixels(message: RawPicture | CompressedPicture) -> NDArray[Any]:
+def stored_pixels(message: Any) -> NDArray[Any]:
     """(h, w) or (h, w, channels) pixels of any picture as they are stored, whatever they mean.
 
     Raises:
@@ -155,9 +131,9 @@ def stored_pixels(message: RawPicture | CompressedPicture) -> NDArray[Any]:
     return _decoded(message)[1]
 
 
-def _decoded(message: RawPicture | CompressedPicture) -> tuple[str, _Pixels]:
+def _decoded(message: Any) -> tuple[str, _Pixels]:
     """The encoding of the pixels, and the pixels as stored."""
-    if _is_raw(message):
+    if hasattr(message, "encoding"):
         return message.encoding, _raw_pixels(message)
     data = _bytes(message.data)
     if "compressedDepth" in message.format:
@@ -188,11 +164,7 @@ def _metres(quanta: _Pixels, header: bytes) -> DepthImage:
     return found
 
 
-def _is_raw(message: RawPicture | CompressedPicture) -> TypeIs[RawPicture]:
-    return hasattr(message, "encoding")
-
-
-def _raw_pixels(message: RawPicture) -> _Pixels:
+def _raw_pixels(message: Any) -> _Pixels:
     if message.encoding not in _ENCODINGS:
         raise PlannerError(f"pictures in {message.encoding!r} are not read")
     code, channels = _ENCODINGS[message.encoding]

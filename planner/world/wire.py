@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeAlias, TypeVar
 
 from planner.world.belief import Belief, BeliefNode, Source, take_guesses
 from planner.world.errors import PlannerError
@@ -22,6 +24,31 @@ _KINDS = (EntityKind.ROOM, EntityKind.FURNITURE, EntityKind.OBJECT, EntityKind.A
 _SOURCES = (Source.SEEN, Source.TOLD, Source.INFERRED)
 # The edges of furniture and agents to their room have no relation of their own.
 _RELATIONS = {"in": None, "on": Relation.ON, "within": Relation.WITHIN, "held_by": Relation.HELD}
+
+
+T = TypeVar("T")
+# How a message's field becomes a record's, by the type that the record declares.
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "str": str,
+    "int": int,
+    "float": float,
+    "bool": bool,
+    "tuple[str, ...]": lambda texts: tuple(map(str, texts)),
+    "tuple[float, ...]": lambda numbers: tuple(map(float, numbers)),
+}
+
+
+def record_of(kind: type[T], message: Any, **given: object) -> T:
+    """A record of plain values: what is not given is the message's field of the same name.
+
+    Raises:
+        AttributeError, TypeError, ValueError: for a message of another type.
+    """
+    declared: Any = kind
+    for field in fields(declared):
+        if field.name not in given:
+            given[field.name] = _READ[str(field.type)](getattr(message, field.name))
+    return kind(**given)
 
 
 def graph_record(message: Any) -> Belief:
@@ -160,9 +187,10 @@ def intrinsics_of(message: Any) -> Intrinsics:
 
 # The encapsulation's second byte is the byte order; the data start after four bytes.
 _BODY = 4
+Serialised: TypeAlias = bytes | bytearray | memoryview
 
 
-def stamp_of(data: bytes | bytearray) -> float:
+def stamp_of(data: Serialised) -> float:
     """The stamp, in seconds, of a serialised message that starts with a std_msgs/Header.
 
     Raises:
@@ -171,7 +199,7 @@ def stamp_of(data: bytes | bytearray) -> float:
     return _stamp(data, _BODY)
 
 
-def first_stamp_of(data: bytes | bytearray) -> float | None:
+def first_stamp_of(data: Serialised) -> float | None:
     """The stamp of the first item in a message that is a list of stamped items, such as /tf's.
 
     Raises:
@@ -183,7 +211,7 @@ def first_stamp_of(data: bytes | bytearray) -> float | None:
     return _stamp(data, _BODY + 4) if count else None
 
 
-def frame_of(data: bytes | bytearray) -> str:
+def frame_of(data: Serialised) -> str:
     """The frame_id of a serialised message that starts with a std_msgs/Header.
 
     Raises:
@@ -192,7 +220,7 @@ def frame_of(data: bytes | bytearray) -> str:
     return _text(data, _BODY + 8)[0]
 
 
-def first_child_of(data: bytes | bytearray) -> str:
+def first_child_of(data: Serialised) -> str:
     """The child_frame_id of the first transform of a serialised tf2_msgs/TFMessage that has one.
 
     Raises:
@@ -203,7 +231,7 @@ def first_child_of(data: bytes | bytearray) -> str:
     return _text(data, ends + (_BODY - ends) % 4)[0]
 
 
-def _text(data: bytes | bytearray, at: int) -> tuple[str, int]:
+def _text(data: Serialised, at: int) -> tuple[str, int]:
     """The string at an offset, and where it ends."""
     if len(data) < at + 4:
         raise ValueError(f"a message of {len(data)} bytes has no header")
@@ -214,12 +242,12 @@ def _text(data: bytes | bytearray, at: int) -> tuple[str, int]:
     return name.rstrip(b"\0").decode(), at + 4 + length
 
 
-def byte_order(data: bytes | bytearray) -> str:
+def byte_order(data: Serialised) -> str:
     """The byte order of a serialised message, in `struct`'s notation."""
     return "<" if data[1] & 1 else ">"
 
 
-def _stamp(data: bytes | bytearray, at: int) -> float:
+def _stamp(data: Serialised, at: int) -> float:
     if len(data) < at + 8:
         raise ValueError(f"a message of {len(data)} bytes has no header")
     sec, nanosec = struct.unpack_from(f"{byte_order(data)}iI", data, at)

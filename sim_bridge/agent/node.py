@@ -41,6 +41,7 @@ from planner.world.bounds import OutOfBounds
 from planner.world.memory_wire import stamp_seconds
 from planner.world.observation import Observation, RgbImage
 from planner.world.primitive import Drive
+from planner.world.wire import record_of
 from sim_bridge.geometry import Link, moving_links, optical_frame, robot_description
 from sim_bridge.one_robot import STOPS, Command, Outcome
 from sim_bridge.pacing import Exposures, Periodic
@@ -534,26 +535,12 @@ class AgentInterface:
 
 def read_goal(goal: ExecutePrimitive.Goal) -> Request:
     """A goal message as plain values."""
-    return Request(
-        name=goal.name,
+    return record_of(
+        Request,
+        goal,
         target_m=point_m(goal.target.point),
         frame=goal.target.header.frame_id,
-        relation=goal.relation,
         reference_m=point_m(goal.reference.point) if goal.has_reference else None,
         reference_frame=goal.reference.header.frame_id,
-        heading_rad=float(goal.heading_rad),
-        standoff_m=float(goal.standoff_m),
-        pan_rad=tuple(float(angle) for angle in goal.pan_rad),
-        tilt_rad=tuple(float(angle) for angle in goal.tilt_rad),
-        timeout_s=float(goal.timeout_s),
-        tolerance_m=float(goal.tolerance_m),
-        thing_class=goal.thing_class,
-        hand=goal.hand,
-        drive=Drive(
-            duration_s=float(goal.drive_s),
-            forward_m_s=float(goal.forward_m_s),
-            turn_rad_s=float(goal.turn_rad_s),
-            pan_rad_s=float(goal.pan_rad_s),
-            tilt_rad_s=float(goal.tilt_rad_s),
-        ),
+        drive=record_of(Drive, goal, duration_s=float(goal.drive_s)),
     )

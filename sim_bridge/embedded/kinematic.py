@@ -44,7 +44,6 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     draws_instances = True
 
     def __init__(self, options: WorldOptions) -> None:
-        """Takes the settings."""
         super().__init__(options.durations.default_timeout)
         noise = options.noise_with_sensors()
         self._options = options.model_copy(update={"noise": noise})
@@ -262,12 +261,8 @@ class KinematicBackend(SteppedBackend[KinematicWorld]):
     def leap(self, dt_s: float, steps: int) -> None:
         """Takes as many steps as `steady_steps` allows, or fewer, at once."""
         world = self._loaded()
-        for _ in range(steps - 1):
-            # Summed like single steps, to the last bit.
-            world.time_s += dt_s
-        world.steps += steps - 1
         world.is_leaping = steps > 1
-        self._pass(dt_s, dt_s * steps)
+        super().leap(dt_s, steps)
         world.is_leaping = False
 
     # Details

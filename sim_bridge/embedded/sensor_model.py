@@ -42,7 +42,6 @@ class ErringSensors:
     """The sensors of one world."""
 
     def __init__(self, model: SensorModel, seed: int) -> None:
-        """Takes how they err."""
         self.model, self._seed = model, seed
         angles = model.calibration
         self._turned = _optical_turn(

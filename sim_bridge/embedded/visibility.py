@@ -126,7 +126,6 @@ class BoxView:
     """A camera, and what the latest view through it found."""
 
     def __init__(self, rows: BoxRows, scene: Scene) -> None:
-        """Takes boxes and the scene in which rays are cast."""
         self._scene = scene
         self._eye = cast("Eye", ffi.new("Eye *"))
         # A view of C's memory.

@@ -113,15 +113,6 @@ class GraphBackend(PicturelessBackend[GraphWorld]):
         """The same, except for things that only move with their holder."""
         return self._loaded().handled_revision
 
-    def leap(self, dt_s: float, steps: int) -> None:
-        """Takes as many steps as `steady_steps` allows, or fewer, at once."""
-        world = self._loaded()
-        for _ in range(steps - 1):
-            # Summed like single steps, to the last bit.
-            world.time_s += dt_s
-        world.steps += steps - 1
-        self._pass(dt_s, dt_s * steps)
-
     # Sensing
 
     def _is_holding(self, agent: str) -> bool:

@@ -330,7 +330,6 @@ class Attendance:
     """The executives of one agent, and which of them a motion under way depends on."""
 
     def __init__(self, options: Executive) -> None:
-        """Uses the times of `options`."""
         self._options = options
         self._known: dict[str, _Executive] = {}
         self._needed: frozenset[str] = frozenset()

@@ -44,7 +44,6 @@ class WorldStateTopic:
     """Publishes changes, and a keyframe for each late joiner."""
 
     def __init__(self, node: Node, runtime: Runtime, losses: Counter[str]) -> None:
-        """Advertises the topic."""
         self._runtime = runtime
         self._publisher = SafePublisher(node, WorldState, topics.WORLD_STATE, qos.TRUTH, losses)
         self._encoder, self._messages = UpdateEncoder(), StateMessages()

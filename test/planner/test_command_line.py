@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import tomllib
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from planner import cli
+from planner.command_line import ProgressBar
 from planner.memory.part import UPDATERS
 from planner.models.chat import MODELS
 from planner.planning.part import PLANNERS
@@ -141,3 +143,19 @@ def test_an_option_that_is_not_there_is_one_line(
     assert (status, shown.out) == (2, "")
     assert shown.err.count("\n") == 1
     assert said in shown.err
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_the_bar_is_for_terminals_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("planner.command_line.time.monotonic", lambda: now[0])
+    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+        monkeypatch.setattr("sys.stderr", stream)
+        with ProgressBar("reading a bag") as bar:
+            now[0] += 10.0
+            bar.show(0.5)
+        assert ("50%" in stream.getvalue()) is shown

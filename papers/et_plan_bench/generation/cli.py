@@ -28,7 +28,7 @@ from papers.et_plan_bench.generation.house_tasks import (
     Row,
     generate,
 )
-from papers.et_plan_bench.generation.idea import Critic, marked
+from papers.et_plan_bench.generation.idea import ModelCritic, marked
 from papers.et_plan_bench.generation.plans import write_records
 from planner.command_line import add_model_flags
 from planner.episodes.arguments import add_world_flag
@@ -133,7 +133,7 @@ def _generate(
     args: argparse.Namespace,
     rows: Sequence[Row],
     houses: Sequence[HouseTasks],
-    critic: Critic | None,
+    critic: ModelCritic | None,
 ) -> int:
     asked = Asked(
         world=args.world,
@@ -258,10 +258,9 @@ def _is_shipped(house: House) -> bool:
     return house.name in {path.stem for path in shipped_houses()}
 
 
-def _critic(model: str, url: str) -> Critic | None:
+def _critic(model: str, url: str) -> ModelCritic | None:
     if not model:
         return None
-    from papers.et_plan_bench.generation.idea import ModelCritic
     from planner.models.model_choice import ModelChoice, open_model
 
     return ModelCritic(open_model(ModelChoice(model, url)))

@@ -17,8 +17,8 @@ from papers.et_plan_bench.generation.categories import Category, Variant
 from papers.et_plan_bench.generation.combinations import Deck, combinations
 from papers.et_plan_bench.generation.house_facts import HouseFacts, facts_of
 from papers.et_plan_bench.generation.idea import (
-    Critic,
     Idea,
+    ModelCritic,
     NoNameError,
     Phrasing,
     RejectedIdeaError,
@@ -149,7 +149,9 @@ class Portion:
 class HouseTasks:
     """Makes the tasks of one house."""
 
-    def __init__(self, house: House, split: str, world: TaskWorld, critic: Critic | None) -> None:
+    def __init__(
+        self, house: House, split: str, world: TaskWorld, critic: ModelCritic | None
+    ) -> None:
         self.house = house
         self._world, self._critic = world, critic
         self._base = Episode.model_validate(
@@ -444,7 +446,6 @@ class PartialTasks:
     """What is done so far, and what was."""
 
     def __init__(self, output: Path, asked: Asked) -> None:
-        """As `PartialLines`."""
         self.lines: PartialLines[Asked, Block] = PartialLines(output, asked, Block, _MOST_PORTIONS)
         self._earlier = {block.number: block for block in self.lines.done}
 

@@ -7,7 +7,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeVar
+from typing import Literal, TypeVar
 
 from papers.et_plan_bench.generation.categories import Category, Variant
 from papers.et_plan_bench.generation.house_facts import HouseFacts
@@ -298,23 +298,6 @@ class RejectedIdeaError(Exception):
     """An idea that becomes no task; the text is the reason, without names."""
 
 
-class Critic(Protocol):
-    """Judges ideas and may word them anew.
-
-    Attributes:
-        unworded: how many texts kept their words, by the reason.
-    """
-
-    unworded: Counter[str]
-
-    def judged(self, idea: Idea, text: str, phrasing: Phrasing) -> str:
-        """The text to use.
-
-        Raises:
-            RejectedIdeaError: if the idea makes no sense.
-        """
-
-
 # A chat model that filters ideas and words them anew, with questions of our own (ETPLAN-2.4).
 
 UNREASONABLE = "the model calls it unreasonable"
@@ -412,10 +395,6 @@ class Wording:
 class ModelCritic:
     """Asks for each idea: first whether it is reasonable, then for words.
 
-    Args:
-        model: the chat model.
-        constrained: whether grammars are sent with requests.
-
     Attributes:
         unworded: how many texts stayed as they were, as the model's were of no use.
     """
@@ -426,7 +405,7 @@ class ModelCritic:
         self.unworded: Counter[str] = Counter()
 
     def judged(self, idea: Idea, text: str, phrasing: Phrasing) -> str:
-        """See `Critic`.
+        """The text to use.
 
         Raises:
             RejectedIdeaError: if the model calls it unreasonable, or answers with prose twice.

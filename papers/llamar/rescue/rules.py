@@ -66,7 +66,6 @@ class Situation:
     """The belief about the things of a rescue task."""
 
     def __init__(self, goal: RescueGoal, belief: Belief) -> None:
-        """Looks at one belief."""
         self._goal, self._belief = goal, belief
 
     @property

@@ -106,7 +106,6 @@ class Snapshots:
     def __init__(
         self, world: RescueWorld, names: EntityNames, house: House, episode: Episode
     ) -> None:
-        """Nothing has been built yet."""
         self._world, self._names, self._house, self._episode = world, names, house, episode
         self._room = house.rooms[0].name
         # Regions last: how many there are depends on the seed.

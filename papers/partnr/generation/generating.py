@@ -184,7 +184,6 @@ class PartialFile(PartialLines[Asked, Done]):
     """The partial file of PARTNR's episodes."""
 
     def __init__(self, output: Path, asked: Asked) -> None:
-        """As `PartialLines`."""
         super().__init__(output, asked, Done, asked.count)
 
     @property

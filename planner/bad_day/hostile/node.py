@@ -188,7 +188,6 @@ class Attacker:
     """Sends inputs drawn from a seed; `counts` has them by what they were sent to."""
 
     def __init__(self, domain: int, seed: int) -> None:
-        """Joins the graph of a ROS domain."""
         self.counts: Counter[str] = Counter()
         self._chance = Random(seed)
         self._values = Values(self._chance)

@@ -54,7 +54,6 @@ class Rising:
     """Knows where the surfaces of one house are."""
 
     def __init__(self, layout: House) -> None:
-        """Takes the house's layout, which the robot knows."""
         pairs = [(piece, surface) for piece in layout.furniture for surface in piece.surfaces]
         self._surfaces = [_Patch(layout, piece, surface) for piece, surface in pairs]
 

@@ -188,7 +188,6 @@ class Openings:
     """
 
     def __init__(self, layout: House) -> None:
-        """Takes the house's layout."""
         self._pieces = {p.name: p for p in layout.furniture if p.joints}
         self._limits = {name: _limits(piece) for name, piece in self._pieces.items()}
         self.seen: dict[str, float] = {}

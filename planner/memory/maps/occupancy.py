@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from planner.world.errors import PlannerError
 from planner.world.floor_map import FREE, OCCUPIED, UNKNOWN, FloorMap, disc
 from planner.world.geometry import Pose, Vec3
+from planner.world.memory_wire import FrameLinks
 from planner.world.observation import (
     CameraFrame,
     DepthImage,
@@ -243,31 +244,39 @@ CAMERA = "hand"
 
 
 def hand_observation(
+    frames: FrameLinks,
     agent: str,
     stamp_s: float,
-    frame: CameraFrame | None,
-    *,
-    base: Pose,
-    odom: Pose,
-    hand: Pose,
-    optical: Pose | None,
     grip: Grip,
+    *,
+    optical_frame: str = "",
+    pictures: Callable[[Pose], CameraFrame] | None = None,
     sightings: Sequence[Sighting] | None = None,
-) -> Observation:
-    """One exposure of the hand's camera, or what is seen without one.
+) -> Observation | None:
+    """One exposure of the hand's camera, or what is seen without one; None without its frames.
 
     Args:
+        frames: from which the poses of the agent's body and hand at that time are.
         agent: whose hand.
         stamp_s: of the exposure, on the world's clock.
-        frame: the pictures; None = there are none.
-        base: the agent's `base_link` in `map` at that time.
-        odom: its odometry frame in `map`.
-        hand: its hand in `map`.
-        optical: the camera's optical frame in `map`; None = there is no camera.
         grip: of the hand.
+        optical_frame: the camera's.
+        pictures: decodes them, given that frame in `map`; None = there is no camera.
         sightings: what the agent sees, from a world without pictures.
     """
+    # Look up frames before decoding pictures, which takes longer.
+    base, odom, hand = (
+        frames.pose(f"{agent}/{frame}", stamp_s) for frame in ("base_link", "odom", "hand")
+    )
+    if base is None or odom is None or hand is None:
+        return None
+    cameras, optical = {}, {}
     in_base = base.inverse()
+    if pictures is not None:
+        camera = frames.pose(optical_frame, stamp_s)
+        if camera is None:
+            return None
+        cameras, optical = {CAMERA: pictures(camera)}, {CAMERA: in_base.compose(camera)}
     return Observation(
         stamp_s=stamp_s,
         agent=agent,
@@ -279,8 +288,8 @@ def hand_observation(
         joints={},
         gripper_opening=grip.opening,
         holding=grip.holding,
-        cameras={} if frame is None else {CAMERA: frame},
-        optical={} if optical is None else {CAMERA: in_base.compose(optical)},
+        cameras=cameras,
+        optical=optical,
         sightings=sightings,
     )
 
@@ -295,7 +304,6 @@ class FloorSurvey:
     """An occupancy map that begins where the first observation is made."""
 
     def __init__(self) -> None:
-        """Begins without any floor."""
         self._map: OccupancyMap | None = None
 
     def add(self, observation: Observation) -> None:

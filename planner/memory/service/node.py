@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -127,10 +128,13 @@ class MemoryServices:
         self._node = node
         self._memory = memory
         self._on_change, self._refusal, self._files = on_change, refusal, files
-        node.create_service(QueryMemory, topics.QUERY_MEMORY, self._on_query)
-        node.create_service(EditMemory, topics.EDIT_MEMORY, self._on_edit)
-        node.create_service(SaveMemory, topics.SAVE_MEMORY, self._on_save)
-        node.create_service(LoadMemory, topics.LOAD_MEMORY, self._on_load)
+        for kind, name, work in (
+            (QueryMemory, topics.QUERY_MEMORY, self._query),
+            (EditMemory, topics.EDIT_MEMORY, self._edit),
+            (SaveMemory, topics.SAVE_MEMORY, self._save),
+            (LoadMemory, topics.LOAD_MEMORY, self._load),
+        ):
+            node.create_service(kind, name, partial(self._answer, work))
 
     def _ready(self) -> Memory:
         if refusal := self._refusal():
@@ -150,85 +154,65 @@ class MemoryServices:
         code = NOT_READY if isinstance(error, _NotReadyError) else FAILED
         response.success, response.code, response.message = False, code, str(error)  # type: ignore[attr-defined]
 
-    def _on_query(
-        self, request: QueryMemory.Request, response: QueryMemory.Response
-    ) -> QueryMemory.Response:
+    def _answer(self, work: Callable[[Memory, Any, Any], None], request: Any, response: Any) -> Any:
+        """Has a request worked on, unless it is out of bounds or there is no memory."""
         try:
             self._check_bounds(request)
             memory = self._ready()
             response.sequence = memory.sequence
-            answer = ask(memory, request.text, request.room, int(request.limit))
-            response.message = answer.text
-            response.entities = [entity_message(entity) for entity in answer.entities]
-            if request.text.strip():
-                response.scores = list(answer.scores)
-            if request.with_updates:
-                since = int(request.since_sequence)
-                deltas = memory.deltas_since(since)
-                if not deltas.complete:
-                    raise PlannerError(
-                        f"the updates after {since} are no longer all kept (now at "
-                        f"{deltas.sequence}); request the snapshot"
-                    )
-                response.updates = [change_message(change) for change in deltas.changes]
+            work(memory, request, response)
             response.success = True
         except PlannerError as error:
             self._refuse(response, error)
         return response
 
-    def _on_edit(
-        self, request: EditMemory.Request, response: EditMemory.Response
-    ) -> EditMemory.Response:
-        try:
-            self._check_bounds(request)
-            memory = self._ready()
-            response.sequence = memory.sequence
-            operations = [
-                _operation(index, message, memory)
-                for index, message in enumerate(request.operations)
-            ]
-            author = request.source or "edited by hand"
-            outcome = memory.edit(operations, author, memory.stamp_s)
-            response.ids = list(outcome.ids)
-            response.sequence = memory.sequence
-            response.success = True
-            self._on_change()
-        except PlannerError as error:
-            self._refuse(response, error)
-        return response
+    def _query(
+        self, memory: Memory, request: QueryMemory.Request, response: QueryMemory.Response
+    ) -> None:
+        answer = ask(memory, request.text, request.room, int(request.limit))
+        response.message = answer.text
+        response.entities = [entity_message(entity) for entity in answer.entities]
+        if request.text.strip():
+            response.scores = list(answer.scores)
+        if request.with_updates:
+            since = int(request.since_sequence)
+            deltas = memory.deltas_since(since)
+            if not deltas.complete:
+                raise PlannerError(
+                    f"the updates after {since} are no longer all kept (now at "
+                    f"{deltas.sequence}); request the snapshot"
+                )
+            response.updates = [change_message(change) for change in deltas.changes]
 
-    def _on_save(
-        self, request: SaveMemory.Request, response: SaveMemory.Response
-    ) -> SaveMemory.Response:
-        try:
-            self._check_bounds(request)
-            memory = self._ready()
-            path = memory.save(self._files(request.path) if request.path else None)
-            response.path, response.sequence = str(path), memory.sequence
-            response.success = True
-        except PlannerError as error:
-            self._refuse(response, error)
-        return response
+    def _edit(
+        self, memory: Memory, request: EditMemory.Request, response: EditMemory.Response
+    ) -> None:
+        operations = [
+            _operation(index, message, memory) for index, message in enumerate(request.operations)
+        ]
+        author = request.source or "edited by hand"
+        outcome = memory.edit(operations, author, memory.stamp_s)
+        response.ids = list(outcome.ids)
+        response.sequence = memory.sequence
+        self._on_change()
 
-    def _on_load(
-        self, request: LoadMemory.Request, response: LoadMemory.Response
-    ) -> LoadMemory.Response:
-        try:
-            self._check_bounds(request)
-            memory = self._ready()
-            response.sequence = memory.sequence
-            if not request.path:
-                raise PlannerError("name the file to load")
-            content = read_file(self._files(request.path))
-            _refuse_untold(content.entities)
-            memory.load(content)
-            response.sequence = memory.sequence
-            response.entities = len(memory.snapshot().entities)
-            response.success = True
-            self._on_change()
-        except PlannerError as error:
-            self._refuse(response, error)
-        return response
+    def _save(
+        self, memory: Memory, request: SaveMemory.Request, response: SaveMemory.Response
+    ) -> None:
+        path = memory.save(self._files(request.path) if request.path else None)
+        response.path = str(path)
+
+    def _load(
+        self, memory: Memory, request: LoadMemory.Request, response: LoadMemory.Response
+    ) -> None:
+        if not request.path:
+            raise PlannerError("name the file to load")
+        content = read_file(self._files(request.path))
+        _refuse_untold(content.entities)
+        memory.load(content)
+        response.sequence = memory.sequence
+        response.entities = len(memory.snapshot().entities)
+        self._on_change()
 
 
 def _refuse_untold(entities: Sequence[Entity]) -> None:

@@ -143,6 +143,8 @@ DONE = SkillCall(SkillName.DONE)
 class Expert:
     """The planner's state for one task of one team."""
 
+    name = "expert"
+
     def __init__(self, task: Task) -> None:
         """Reads the goal from the task.
 
@@ -162,11 +164,6 @@ class Expert:
         self._given = self._waits = self._put_downs = 0
         self._last: tuple[object, ...] = ()
         self._settled = False
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return "expert"
 
     def pursue(self, goal: Goal, wanted: Mapping[str, Sought]) -> None:
         """Replaces the goal while the task runs; what was seen, tried and achieved is kept.

@@ -59,6 +59,8 @@ class _Plan:
 class HeuristicExpert:
     """The planner's state for one task of one team."""
 
+    name = NAME
+
     def __init__(self, task: Task, axes: Axes | None = None) -> None:
         """Reads the goal from the task.
 
@@ -74,11 +76,6 @@ class HeuristicExpert:
             memory_source=MemorySource.BELIEF,
         )
         self._plan: _Plan | None = None
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return NAME
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Retries a failed step once, then drops its job."""

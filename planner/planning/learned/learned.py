@@ -18,7 +18,6 @@ from planner.planning.learned.progress import (
     FILLED,
     STATE_SKILLS,
     STATES,
-    Progress,
     Situation,
     number_of,
     progress_of,
@@ -59,21 +58,10 @@ class Choices:
 class ChoiceMaker:
     """Lists the choices of one agent in one situation."""
 
-    def __init__(
-        self,
-        tokens: tuple[Token, ...],
-        reading: Reading,
-        situation: Situation,
-        progress: Progress,
-        verbs: Collection[str],
-        team: int,
-        *,
-        waited: bool = False,
-    ) -> None:
-        """`verbs` are those that the agent's body can do; `waited`: its last turn was to wait."""
-        self._at = Standing(tokens, reading, situation, progress, verbs, team, waited=waited)
+    def __init__(self, standing: Standing) -> None:
+        self._at = standing
         self._features = CallFeatures(self._at)
-        self._aside = [n for n in situation.held if self._has_to_wait(n)]
+        self._aside = [n for n in standing.now.held if self._has_to_wait(n)]
 
     def choices(self, blocked: Collection[SkillCall] = ()) -> Choices:
         """All choices but the blocked ones."""
@@ -415,6 +403,8 @@ class _Agent:
 class Learned:
     """The planner's state for one task of one team."""
 
+    name = "learned"
+
     def __init__(
         self,
         task: Task,
@@ -432,11 +422,6 @@ class Learned:
         self._rng = np.random.default_rng([task.seed, _DRAWS])
         self._read: tuple[tuple[Token, ...], Reading] | None = None
         self._agents: dict[str, _Agent] = {}
-
-    @property
-    def name(self) -> str:
-        """The value of the bring-up argument `planner`."""
-        return "learned"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Keeps how calls ended."""
@@ -497,10 +482,10 @@ class Learned:
         assert self._read is not None  # noqa: S101 - set by the callers
         tokens, reading = self._read
         progress = progress_of(tokens, reading, agent.situation)
-        maker = ChoiceMaker(
+        standing = Standing(
             tokens, reading, agent.situation, progress, agent.verbs, team, waited=agent.waited
         )
-        return maker.choices(agent.repeats.blocked)
+        return ChoiceMaker(standing).choices(agent.repeats.blocked)
 
     def _chosen(self, agent: _Agent, team: int) -> SkillCall:
         choices = self._choices(agent, team)

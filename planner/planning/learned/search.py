@@ -354,9 +354,8 @@ class Standing:
         verbs: Collection[str],
         team: int,
         *,
-        waited: bool,
+        waited: bool = False,
     ) -> None:
-        """As of `ChoiceMaker`."""
         self.now, self.progress = situation, progress
         self.verbs, self.team, self.waited = verbs, team, waited
         self.places = {number: i for i, number in enumerate(progress.pieces)}

@@ -28,7 +28,6 @@ class RunMoments:
     """A run over its time; times are seconds since it began."""
 
     def __init__(self, report: BagReport) -> None:
-        """Reads ways and carries from a report."""
         self._report = report
         self._agents = report.about.agents
         self._paths = {path.agent: path for path in report.paths}

@@ -6,13 +6,13 @@ import math
 import re
 import struct
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from planner.replay.bag import Bag
+from planner.replay.bag import Bag, NumberedMessage
 from planner.replay.runs import load_task
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
@@ -74,7 +74,7 @@ class Received:
 
 
 class Source:
-    """A bag opened for an export."""
+    """A bag opened for an export; what reads it raises FileError, as of `Bag`."""
 
     def __init__(self, folder: Path) -> None:
         """Opens it.
@@ -101,9 +101,6 @@ class Source:
 
         Args:
             topics: their names; empty = no messages.
-
-        Raises:
-            FileError: if the bag cannot be read, or a message does not match its type.
         """
         present = [topic for topic in topics if topic in self.types]
         if not present:
@@ -154,7 +151,7 @@ class Source:
 
     @cached_property
     def _clock(self) -> _Clock:
-        return _Clock(self.bag.data(CLOCK) if CLOCK in self.types else ())
+        return _Clock(self.bag.numbered(CLOCK) if CLOCK in self.types else ())
 
     @cached_property
     def cameras(self) -> tuple[Camera, ...]:
@@ -200,20 +197,12 @@ class Source:
 
     @cached_property
     def house(self) -> House | None:
-        """The house of the bag; None if neither the bag nor this machine has it.
-
-        Raises:
-            FileError: if the bag's copy is damaged.
-        """
+        """The house of the bag; None if neither the bag nor this machine has it."""
         return self._task[1]
 
     @cached_property
     def instruction(self) -> str:
-        """The episode's instruction; "" if there is none or it is not known here.
-
-        Raises:
-            FileError: if the bag's copy is damaged.
-        """
+        """The episode's instruction; "" if there is none or it is not known here."""
         episode = self._task[0]
         return "" if episode is None else episode.instruction
 
@@ -233,11 +222,11 @@ class Source:
 class _Clock:
     """/clock by time of receipt, for the last world of the bag."""
 
-    def __init__(self, ticks: Iterator[tuple[int, memoryview]] | tuple[()]) -> None:
+    def __init__(self, ticks: Iterable[NumberedMessage]) -> None:
         self._received: list[int] = []
         self._world: list[int] = []
         self.begin_ns = 0
-        for received_ns, data in ticks:
+        for received_ns, _, data in ticks:
             sec, nanosec = _STAMP(data, _CDR_BYTES)
             stamp_ns = sec * 1_000_000_000 + nanosec
             if self._world and stamp_ns < self._world[-1] - _NEW_WORLD_NS:

@@ -1,4 +1,7 @@
-"""What is published when: a bag's messages in the order of time, read ahead of playback."""
+"""What is published when: a bag's messages in the order of time, read ahead of playback.
+
+Whatever reads a bag raises FileError if it cannot be read.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,9 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from threading import Condition, Thread
 
-from planner.replay.bag import Bag, RawMessage, TopicInfo
+from planner.replay.bag import Bag, RawMessage
 from planner.replay.states import STATES, updates_before
+from planner.replay.storage import TopicInfo
 from planner.world.errors import PlannerError
 
 # The messages of a bag in the order of time, however they were written.
@@ -27,9 +31,6 @@ def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Ite
         topics: their names; empty = no messages.
         start_ns: earliest receipt.
         end_ns: latest receipt, exclusive.
-
-    Raises:
-        FileError: if the bag cannot be read.
     """
     begin_ns = start_ns
     while topics and begin_ns < end_ns:
@@ -49,11 +50,7 @@ def in_order(bag: Bag, topics: Sequence[str], start_ns: int, end_ns: int) -> Ite
 
 
 def last_of_each(bag: Bag, topics: Sequence[str], end_ns: int) -> dict[str, RawMessage]:
-    """The last message of each topic before a time, as far as there is one.
-
-    Raises:
-        FileError: if the bag cannot be read.
-    """
+    """The last message of each topic before a time, as far as there is one."""
     found: dict[str, RawMessage] = {}
     until_ns, length_ns = end_ns, _WINDOW_NS
     missing = list(topics)
@@ -135,9 +132,6 @@ def one_pass(bag: Bag, topics: Mapping[str, bool], span: Span) -> Iterator[Cue]:
             then: the last message of each latched topic and of `/clock`, of `/world/state` the
             newest keyframe and the changes after it, and of `/tf_static` all, because each
             publisher has its own frames.
-
-    Raises:
-        FileError: if the bag cannot be read.
     """
     yield Cue(CueKind.BEGIN, span.start_ns)
     yield from _state_before(bag, topics, span.start_ns)

@@ -25,7 +25,7 @@ from rosgraph_msgs.msg import Clock
 
 from planner.command_line import terminated_as_interrupted
 from planner.network import confine
-from planner.replay.bag import Bag, TopicInfo
+from planner.replay.bag import Bag
 from planner.replay.player.cues import (
     CLOCK,
     COMPRESSED_IMAGE,
@@ -56,6 +56,7 @@ from planner.replay.player.player import (
     clock_text,
     terminal_controls,
 )
+from planner.replay.storage import TopicInfo
 from planner.ros import conversions, qos
 from planner.ros.domain_lock import DomainLock, domain_id
 from planner.ros.qos import definition, message_class

@@ -14,9 +14,10 @@ from typing import Any
 from rosbags.interfaces import Nodetype
 from rosbags.typesys import get_types_from_msg
 
-from planner.replay.bag import Bag, TopicInfo
+from planner.replay.bag import Bag
 from planner.replay.player.cues import CLOCK, Span, raw_topics
 from planner.replay.player.player import MAX_RATE, MIN_RATE
+from planner.replay.storage import TopicInfo
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_yaml
 

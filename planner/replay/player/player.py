@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol, TextIO
 
-from planner.replay.player.cues import Cue, CueKind, Span
+from planner.replay.player.cues import Cue, CueKind, ReadAhead, Span
 
 # The current time in a bag: a clock that can be paused, sped up and set.
 
@@ -242,20 +242,6 @@ _SOON_S = 50e-6
 _MAX_UNPOLLED = 256
 
 
-class Cues(Protocol):
-    """The cues that are played."""
-
-    def head(self, timeout_s: float) -> Cue | None:
-        """The next one, which stays the next until `take`; None if none came in time."""
-
-    def take(self) -> None:
-        """Advances to the next cue."""
-
-    @property
-    def ended(self) -> bool:
-        """Whether the last one was taken."""
-
-
 class CueSink(Protocol):
     """Where messages go."""
 
@@ -295,7 +281,7 @@ class Player:
 
     def __init__(
         self,
-        cues: Cues,
+        cues: ReadAhead,
         timeline: Timeline,
         sink: CueSink,
         controls: Controls,

@@ -14,6 +14,7 @@ from typing import Any
 from planner.evaluation.trace import EpisodeTrace
 from planner.recorder.topic_counts import Gap
 from planner.replay.bag import WORLD_INFO, Bag, impossible_text
+from planner.replay.live import Judgement
 from planner.replay.report import calls, messages, pictures, verdicts
 from planner.replay.report import calls as skill_calls
 from planner.replay.report import document as d
@@ -24,7 +25,6 @@ from planner.replay.report.document import Instruction, Level, Notice, Subtasks,
 from planner.replay.report.floor_plan import floor_plan_of
 from planner.replay.report.messages import (
     InstructionState,
-    Judgement,
     MemoryEdits,
     MemoryState,
     SkillEnd,
@@ -42,11 +42,13 @@ from planner.replay.report.tracks import (
 )
 from planner.replay.runs import task_of
 from planner.replay.states import STATES, StateReader
+from planner.replay.storage import message_reader
 from planner.world.episode import Episode
 from planner.world.errors import FileError, PlannerError
 from planner.world.files import parse_json, parse_yaml
 from planner.world.house import House
 from planner.world.house_checks import load_shipped_house
+from planner.world.wire import first_stamp_of, stamp_of
 
 # The house, task and settings of a bag.
 
@@ -143,8 +145,8 @@ _CAMERA = re.compile(r"/([A-Za-z0-9_]+)/camera/hand/image(?:/compressed)?")
 _MAX_STATES, _MAX_FRAMES = 4000, 12_000
 # 150 pictures show an hour every 24 s.
 _MAX_PICTURES, _PICTURE_BYTES = 150, 14_000
-# Topics stamped with the world's clock, best first, and the stamp's offset.
-_CLOCKS = (("/clock", 4), (STATES, 4), ("/tf", 8))
+# Topics stamped with the world's clock, best first, and what reads a stamp.
+_CLOCKS = (("/clock", stamp_of), (STATES, stamp_of), ("/tf", first_stamp_of))
 _FIELDS: Mapping[str, Callable[[Any], object]] = {
     calls.RESULTS: messages.skill_end,
     calls.DECISIONS: messages.answer,
@@ -190,8 +192,12 @@ class Sources:
         period_s = max(0.5, length_s / _MAX_STATES)
         states = _state_reader(bag)
         return Sources(
-            {topic: ClockAnchors(at) for topic, at in _CLOCKS if topic in bag.topics},
-            FrameTree(agents_of(bag.topics), period_s=max(0.1, length_s / _MAX_FRAMES)),
+            {topic: ClockAnchors(stamp) for topic, stamp in _CLOCKS if topic in bag.topics},
+            FrameTree(
+                agents_of(bag.topics),
+                _reader(bag, "/tf" if "/tf" in bag.topics else "/tf_static"),
+                period_s=max(0.1, length_s / _MAX_FRAMES),
+            ),
             None if states is None else TrueWorld(period_s=period_s),
             states,
             _cameras(bag, picture_bytes),
@@ -239,6 +245,12 @@ def agents_of(topics: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({match[1] for match in matches if match}))
 
 
+def _reader(bag: Bag, topic: str) -> Callable[[memoryview], Any]:
+    """What deserialises a topic; its definition is looked at when there is a message."""
+    kind = bag.type_of(topic) or ("", "")
+    return lambda data: message_reader(*kind)(data)
+
+
 def _state_reader(bag: Bag) -> StateReader | None:
     try:
         return StateReader(bag) if STATES in bag.topics else None
@@ -265,13 +277,13 @@ def _cameras(bag: Bag, picture_bytes: int) -> list[pictures.Camera]:
         if match and info.type_name in (pictures.RAW, pictures.COMPRESSED):
             found.append((match[1], info.type_name == pictures.COMPRESSED, topic))
     # If a camera's pictures were recorded in both forms, use the smaller, compressed ones.
-    chosen = {agent: (packed, topic) for agent, packed, topic in sorted(found)}
+    chosen = {agent: topic for agent, _, topic in sorted(found)}
     most = picture_bytes // max(1, len(chosen)) // _PICTURE_BYTES
     count = max(1, min(_MAX_PICTURES, most))
     slot_ns = max(1, (bag.end_ns - bag.start_ns) // count)
     return [
-        pictures.Camera(agent, packed, topic, bag.start_ns, slot_ns)
-        for agent, (packed, topic) in sorted(chosen.items())
+        pictures.Camera(agent, _reader(bag, topic), topic, bag.start_ns, slot_ns)
+        for agent, topic in sorted(chosen.items())
     ]
 
 

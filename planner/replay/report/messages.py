@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-from planner.evaluation.perceived import verdict_steps
 from planner.memory.wording import read_description
-from planner.replay.live import criteria_of
+from planner.replay.live import Judgement, recorded_judgement
 from planner.replay.report.document import Level, ModelCall
 from planner.world.errors import FileError
 from planner.world.files import parse_json
 from planner.world.memory_wire import duration_of, stamp_seconds
+from planner.world.wire import record_of
 
 T = TypeVar("T")
 # Raised for other types than expected: a field is missing or has another type.
@@ -46,34 +46,6 @@ class SkillEnd:
     code: int
     text: str
     took_s: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class JudgedPart:
-    """A proposition as the evaluator reports it; `first_step` None = never."""
-
-    text: str
-    satisfied: bool
-    first_step: int | None
-    detail: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """A report of the evaluator; `status`: 0 running, 1 succeeded, 2 failed.
-
-    `sim_step`: of the newest state; `task_steps`: steps since the instruction.
-    """
-
-    episode_id: str
-    status: int
-    sim_step: int
-    task_steps: int
-    scoring: str
-    percent_complete: float
-    explanation: str
-    criteria: str
-    parts: tuple[JudgedPart, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,58 +129,29 @@ class WorldFacts:
 def skill_end(content: Any) -> SkillEnd:
     """From planner_msgs/SkillReport."""
     duration_s = duration_of(content)
-    return SkillEnd(
-        agent=str(content.agent),
-        call=str(content.call),
-        code=int(content.code),
-        text=str(content.text),
-        took_s=None if duration_s is None else round(duration_s, 4),
-    )
+    took_s = None if duration_s is None else round(duration_s, 4)
+    return record_of(SkillEnd, content, took_s=took_s)
 
 
 def answer(content: Any) -> ModelCall:
     """From planner_msgs/PlannerTrace, also of a decision without a model; its time comes later."""
-    return ModelCall(
+    return record_of(
+        ModelCall,
+        content,
         t_s=math.nan,
-        planner=str(content.planner),
-        model=str(content.model),
-        agents=_texts(content.agents),
-        calls=_texts(content.calls),
-        cycle=int(content.cycle),
-        prompt=str(content.prompt),
-        reply=str(content.reply),
-        error=str(content.error),
-        prompt_tokens=int(content.prompt_tokens),
-        cached_tokens=int(content.cached_tokens),
-        reply_tokens=int(content.reply_tokens),
         first_token_s=_finite(content.first_token_s),
         latency_s=_finite(content.latency_s),
         role=str(getattr(content, "role", "")) or "planner",
+        cost=None,
     )
 
 
 def judgement(content: Any) -> Judgement:
-    """From planner_msgs/Evaluation."""
-    share = float(content.percent_complete)
-    return Judgement(
-        episode_id=str(content.episode_id),
-        status=int(content.status),
-        sim_step=int(content.sim_step),
-        task_steps=verdict_steps(content),
-        scoring=str(content.scoring),
-        percent_complete=round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0,
-        explanation=str(content.explanation),
-        criteria=criteria_of(content),
-        parts=tuple(
-            JudgedPart(
-                str(part.text),
-                bool(part.satisfied),
-                int(part.first_step) if part.first_step >= 0 else None,
-                str(part.detail),
-            )
-            for part in content.propositions
-        ),
-    )
+    """From planner_msgs/Evaluation; its share is between 0 and 1, whatever the message says."""
+    made = recorded_judgement(content)
+    share = made.percent_complete
+    share = round(min(max(share, 0.0), 1.0), 4) if math.isfinite(share) else 0.0
+    return replace(made, percent_complete=share)
 
 
 def memory_state(content: Any) -> MemoryState:
@@ -248,13 +191,7 @@ def status(content: Any) -> Status:
     level = content.level
     number = level[0] if isinstance(level, bytes) else int(level)
     bad = Level.WARNING if number == 1 else Level.ERROR
-    return Status(
-        level=bad if number else None,
-        name=str(content.name),
-        message=str(content.message),
-        hardware_id=str(content.hardware_id),
-        values=_pairs(content.values),
-    )
+    return record_of(Status, content, level=bad if number else None, values=_pairs(content.values))
 
 
 def log_line(content: Any) -> LogLine:
@@ -270,15 +207,10 @@ def instruction_state(content: Any) -> InstructionState:
     known = number < len(_INSTRUCT_STATES)
     # Older bags have no evidence.
     told = {str(item.key): str(item.value) for item in getattr(content, "evidence", ())}
-    return InstructionState(
-        instruction=str(content.instruction),
+    return record_of(
+        InstructionState,
+        content,
         state=_INSTRUCT_STATES[number] if known else f"state {number}",
-        text=str(content.text),
-        question=str(content.question),
-        planner=str(content.planner),
-        model=str(content.model),
-        house=str(content.house),
-        episode_id=str(content.episode_id),
         open_subtasks=_listed(told["open_subtasks"]) if "open_subtasks" in told else None,
         completed_subtasks=_listed(told.get("completed_subtasks", "[]")),
         team_memory=told.get("team_memory", ""),
@@ -302,15 +234,7 @@ def _listed(text: str) -> tuple[str, ...]:
 
 def world_facts(content: Any) -> WorldFacts:
     """From planner_msgs/WorldInfo."""
-    return WorldFacts(
-        backend=str(content.backend),
-        house=str(content.house),
-        episode_id=str(content.episode_id),
-        agents=_texts(content.agents),
-        bodies=_texts(content.bodies),
-        seed=int(content.seed),
-        version=str(content.version),
-    )
+    return record_of(WorldFacts, content)
 
 
 def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Event[T]:
@@ -318,10 +242,6 @@ def read_event(read: Callable[[Any], T], received_ns: int, content: Any) -> Even
     stamped = getattr(content, "header", content)
     stamp = getattr(stamped, "stamp", None)
     return Event(received_ns, None if stamp is None else stamp_seconds(stamp), read(content))
-
-
-def _texts(values: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
 
 
 def _pairs(values: Sequence[Any]) -> dict[str, str]:

@@ -7,15 +7,17 @@ used as it is. Only pictures that are kept are decoded.
 from __future__ import annotations
 
 import io
-import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 
 from planner.replay.report.document import Picture
-from planner.replay.report.tracks import WorldClock, stamp_in
+from planner.replay.report.tracks import WorldClock
+from planner.world.errors import PlannerError
+from planner.world.memory_wire import stamp_seconds
+from planner.world.picture_codec import decode_colour
 
 RAW = "sensor_msgs/msg/Image"
 COMPRESSED = "sensor_msgs/msg/CompressedImage"
@@ -23,11 +25,7 @@ _SIDE_PX = 320
 _QUALITY = 72
 # A larger file with so few pixels contains more than the picture.
 _MAX_BYTES = 40_000
-_U32 = struct.Struct("<I").unpack_from
-_SIZE = struct.Struct("<II").unpack_from
-# More than any camera of a robot has; larger numbers are from a broken or hostile message.
-_MAX_PIXELS = 40_000_000
-_CHANNELS = {"rgb8": 3, "bgr8": 3, "rgba8": 4, "bgra8": 4, "mono8": 1}
+_JPEG = b"\xff\xd8\xff"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class Camera:
 
     Attributes:
         agent: whose camera it is.
-        compressed: whether its messages are CompressedImage.
+        read: deserialises its messages, Image or CompressedImage, or raises ValueError.
         topic: of its pictures.
         start_ns: start of the recording.
         slot_ns: length of a part.
@@ -55,7 +53,7 @@ class Camera:
     """
 
     agent: str
-    compressed: bool
+    read: Callable[[memoryview], Any]
     topic: str
     start_ns: int
     slot_ns: int
@@ -71,8 +69,9 @@ class Camera:
         if received_ns < self._next_ns:
             return
         self._next_ns = received_ns - (received_ns - self.start_ns) % self.slot_ns + self.slot_ns
-        stamp_s = stamp_in(data)
-        width, height, jpeg = small_picture(data, compressed=self.compressed)
+        message = self.read(data)
+        width, height, jpeg = small_picture(message)
+        stamp_s = stamp_seconds(message.header.stamp)
         self.shots.append(CameraFrame(received_ns, stamp_s, width, height, jpeg))
 
     def pictures(self, clock: WorldClock) -> list[tuple[Picture, bytes]]:
@@ -91,16 +90,22 @@ class Camera:
         ]
 
 
-def small_picture(data: memoryview, *, compressed: bool) -> tuple[int, int, bytes]:
-    """Width, height and small JPEG of a serialised Image or CompressedImage.
+def small_picture(message: Any) -> tuple[int, int, bytes]:
+    """Width, height and small JPEG of an Image or CompressedImage.
 
     Raises:
-        ValueError: if the message has another type or no picture.
+        ValueError: if it has no picture.
     """
     try:
-        return _read_compressed(data) if compressed else _read_raw(data)
-    except (struct.error, OSError, UnidentifiedImageError, Image.DecompressionBombError) as e:
-        raise ValueError(f"no picture: {e}") from None
+        pixels = decode_colour(message)
+    except PlannerError as error:
+        raise ValueError(f"no picture: {error}") from None
+    height, width = pixels.shape[:2]
+    if not hasattr(message, "encoding") and max(width, height) <= _SIDE_PX:
+        packed = message.data.tobytes()
+        if packed.startswith(_JPEG) and len(packed) <= _MAX_BYTES:
+            return width, height, packed
+    return _encoded(Image.fromarray(pixels))
 
 
 def pictures_of(
@@ -114,68 +119,11 @@ def pictures_of(
     return sorted(found, key=lambda pair: (pair[0].t_s, pair[0].agent))
 
 
-def _text(data: memoryview, at: int) -> tuple[str, int]:
-    at += -(at - 4) % 4
-    (length,) = _U32(data, at)
-    at += 4
-    if length < 1 or at + length > len(data):
-        raise ValueError("no picture: a text is cut off")
-    return bytes(data[at : at + length - 1]).decode("utf-8", "replace"), at + length
-
-
-def _read_raw(data: memoryview) -> tuple[int, int, bytes]:
-    """Parses an Image: header, height, width, encoding, byte order, row length, bytes."""
-    _, at = _text(data, 12)
-    at += -(at - 4) % 4
-    height, width = _SIZE(data, at)
-    encoding, at = _text(data, at + 8)
-    at += 1
-    at += -(at - 4) % 4
-    step, length = _SIZE(data, at)
-    at += 8
-    channels = _CHANNELS.get(encoding)
-    if channels is None:
-        raise ValueError(f"no picture: encoding {encoding[:20]!r} is not one of {[*_CHANNELS]}")
-    row = width * channels
-    if not 0 < width * height <= _MAX_PIXELS or step < row or length < step * height:
-        raise ValueError(f"no picture: {width} x {height}, rows of {step} bytes, {length} in all")
-    if at + step * height > len(data):
-        raise ValueError("no picture: it is cut off")
-    pixels = np.frombuffer(data, np.uint8, step * height, at).reshape(height, step)[:, :row]
-    pixels = pixels.reshape(height, width, channels)
-    if encoding.startswith("bgr"):
-        pixels = pixels[:, :, [2, 1, 0]]
-    return _encoded(Image.fromarray(np.ascontiguousarray(pixels[:, :, :3].squeeze())))
-
-
-def _read_compressed(data: memoryview) -> tuple[int, int, bytes]:
-    """Parses a CompressedImage: header, format, bytes."""
-    _, at = _text(data, 12)
-    _, at = _text(data, at)
-    at += -(at - 4) % 4
-    (length,) = _U32(data, at)
-    packed = bytes(data[at + 4 : at + 4 + length])
-    if len(packed) < length:
-        raise ValueError("no picture: it is cut off")
-    # No other formats: each additional decoder could be attacked by a hostile bag.
-    with Image.open(io.BytesIO(packed), formats=("JPEG", "PNG")) as image:
-        width, height = image.size
-        if width * height > _MAX_PIXELS:
-            raise ValueError(f"no picture: {width} x {height}")
-        small = max(width, height) <= _SIDE_PX and length <= _MAX_BYTES
-        if image.format == "JPEG" and small:
-            image.load()
-            return width, height, packed
-        image.draft("RGB", (_SIDE_PX, _SIDE_PX))
-        return _encoded(image)
-
-
 def _encoded(image: Image.Image) -> tuple[int, int, bytes]:
-    small = image.convert("RGB")
-    scale = _SIDE_PX / max(small.size)
+    scale = _SIDE_PX / max(image.size)
     if scale < 1:
-        width, height = (max(1, round(side * scale)) for side in small.size)
-        small = small.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
+        width, height = (max(1, round(side * scale)) for side in image.size)
+        image = image.resize((width, height), Image.Resampling.BILINEAR, reducing_gap=2.0)
     out = io.BytesIO()
-    small.save(out, "JPEG", quality=_QUALITY, optimize=False)
-    return *small.size, out.getvalue()
+    image.save(out, "JPEG", quality=_QUALITY, optimize=False)
+    return *image.size, out.getvalue()

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-import struct
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,24 +15,23 @@ from planner.replay.report.document import Place, Thing
 from planner.world.geometry import Pose
 from planner.world.state import EntityState, WorldState, chain_of
 from planner.world.vocabulary import EntityKind, Relation, holding_hand_words
+from planner.world.wire import first_stamp_of, stamp_of
 
 T = TypeVar("T")
 # Stamps of several publishers are out of order by less than this.
 _RESTART_S = 1.0
 # A stamp this long before the beginning or after the end is of another clock.
 _OFF_S = 60.0
-_STAMP = struct.Struct("<iI").unpack_from
-_CDR_LITTLE_ENDIAN = b"\x00\x01"
 # Anchors closer together than this, on both clocks, add nothing.
 _ANCHOR_NS, _ANCHOR_S = 50_000_000, 0.05
 
 
 class ClockAnchors:
-    """Pairs of receipt and stamp from one topic whose messages start with a stamp."""
+    """Pairs of receipt and stamp from one topic."""
 
-    def __init__(self, offset: int = 4) -> None:
-        """Takes the number of bytes before the stamp, including 4 of encapsulation."""
-        self._offset = offset
+    def __init__(self, stamp: Callable[[memoryview], float | None] = stamp_of) -> None:
+        """Takes what reads the stamp of a serialised message; None = it has none."""
+        self._stamp = stamp
         self.received_ns: list[int] = []
         self.stamps_s: list[float] = []
 
@@ -43,8 +41,8 @@ class ClockAnchors:
         Raises:
             ValueError: if the bytes are no message that starts with a stamp.
         """
-        stamp_s = stamp_in(data, self._offset)
-        if (
+        stamp_s = self._stamp(data)
+        if stamp_s is None or (
             self.received_ns
             and received_ns - self.received_ns[-1] < _ANCHOR_NS
             and abs(stamp_s - self.stamps_s[-1]) < _ANCHOR_S
@@ -52,21 +50,6 @@ class ClockAnchors:
             return
         self.received_ns.append(received_ns)
         self.stamps_s.append(stamp_s)
-
-
-def stamp_in(data: memoryview, offset: int = 4) -> float:
-    """The stamp at an offset of a serialised message, in seconds.
-
-    Raises:
-        ValueError: if there is none.
-    """
-    if data[:2] != _CDR_LITTLE_ENDIAN:
-        raise ValueError("not little-endian CDR")
-    try:
-        seconds, nanoseconds = _STAMP(data, offset)
-    except struct.error as error:
-        raise ValueError(str(error)) from None
-    return float(seconds + nanoseconds * 1e-9)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,41 +122,17 @@ class WorldClock:
         return round(max(t_s, 0.0), 3)
 
 
-# Where the agents are on the map: /tf parsed by byte offsets, chained from map to each base.
+# Where the agents are on the map: /tf, chained from map to each base.
 #
 # Odometry alone is not enough: its frame drifts, or starts wherever the robot was switched on.
 
 MAP = "map"
 # Names of an agent's base frame, in order of preference.
 _BASES = ("base_link", "body")
-_U32 = struct.Struct("<I").unpack_from
-_SEVEN = struct.Struct("<7d").unpack_from
-_ENCAPSULATION = 4
 _MAX_CHAIN = 32
-_MAX_TRANSFORMS = 10_000
 _MAX_DISTANCE_M = 1e6
 # A point of a path is kept if the agent moved or turned this far, or after this time.
 _MOVED_M, _TURNED_RAD, _STILL_S = 0.03, math.radians(6.0), 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class _Slot:
-    """The byte offset of one transform in messages of one layout."""
-
-    parent: str
-    child: str
-    at: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Layout:
-    """Messages with the same frames at the same offsets: what to compare, and what to read."""
-
-    texts: tuple[tuple[int, bytes], ...]
-    slots: tuple[_Slot, ...]
-
-    def fits(self, data: memoryview) -> bool:
-        return all(data[at : at + len(text)] == text for at, text in self.texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,28 +153,35 @@ class FrameTree:
         paths: of each agent whose base is connected to the map.
     """
 
-    def __init__(self, agents: Iterable[str], period_s: float = 0.1) -> None:
+    def __init__(
+        self, agents: Iterable[str], read: Callable[[memoryview], Any], period_s: float = 0.1
+    ) -> None:
         """Makes a tree without frames.
 
         Args:
             agents: their names, which are the first part of their frames' names.
+            read: deserialises a TFMessage, or raises ValueError.
             period_s: minimum time between two readings of the same frames, by their stamps.
         """
         self._period_s = period_s
-        self._agents = tuple(agents)
+        self._agents, self._read = tuple(agents), read
         self._parents: dict[str, tuple[str, Pose]] = {}
-        self._layouts: dict[int, _Layout] = {}
         self._last_s: dict[int, float] = {}
         self.paths: dict[str, list[PathPoint]] = {}
 
-    def take_static(self, received_ns: int, data: memoryview) -> None:
+    def take_static(self, _received_ns: int, data: memoryview) -> None:
         """Takes a message of /tf_static.
 
         Raises:
             ValueError: if the bytes are no TFMessage.
         """
-        del received_ns
-        self._take(data)
+        for link in self._read(data).transforms:
+            at, turn = link.transform.translation, link.transform.rotation
+            place, turned = (at.x, at.y, at.z), (turn.x, turn.y, turn.z, turn.w)
+            # Skip what is neither a rotation nor a place in a house, NaN included.
+            if 0.9 < math.hypot(*turned) < 1.1 and math.hypot(*place) < _MAX_DISTANCE_M:
+                parent = link.header.frame_id.removeprefix("/")
+                self._parents[link.child_frame_id.removeprefix("/")] = parent, Pose(place, turned)
 
     def take(self, received_ns: int, data: memoryview) -> None:
         """Takes a message of /tf; skips frames that were just read.
@@ -223,31 +189,17 @@ class FrameTree:
         Raises:
             ValueError: if the bytes are no TFMessage.
         """
-        stamp_s = _first_stamp(data)
+        stamp_s = first_stamp_of(data)
         if stamp_s is None:
             return
+        # Messages of one length have the same frames.
         last_s = self._last_s.get(len(data))
         if last_s is not None and 0.0 <= stamp_s - last_s < self._period_s:
             return
         self._last_s[len(data)] = stamp_s
-        self._take(data)
+        self.take_static(received_ns, data)
         for agent in self._agents:
             self._follow(agent, received_ns, stamp_s)
-
-    def _take(self, data: memoryview) -> None:
-        layout = self._layouts.get(len(data))
-        try:
-            if layout is None or not layout.fits(data):
-                layout = _layout_of(bytes(data))
-                self._layouts[len(data)] = layout
-            for slot in layout.slots:
-                x, y, z, *turn = _SEVEN(data, slot.at)
-                qx, qy, qz, qw = turn
-                # Skip what is neither a rotation nor a place in a house, NaN included.
-                if 0.9 < math.hypot(*turn) < 1.1 and math.hypot(x, y, z) < _MAX_DISTANCE_M:
-                    self._parents[slot.child] = (slot.parent, Pose((x, y, z), (qx, qy, qz, qw)))
-        except struct.error as error:
-            raise ValueError(f"no TFMessage: {error}") from None
 
     def in_map(self, frame: str) -> Pose | None:
         """A frame's pose in the map by the newest transforms; None if it is not connected."""
@@ -291,58 +243,6 @@ def thinned(path: Sequence[T], max_points: int) -> list[T]:
         return list(path)
     step = (len(path) - 1) / (max_points - 1)
     return [path[round(i * step)] for i in range(max_points)]
-
-
-def _first_stamp(data: memoryview) -> float | None:
-    """The stamp of a TFMessage's first transform; None if it has no transform."""
-    if data[:2] != _CDR_LITTLE_ENDIAN:
-        raise ValueError("no TFMessage: not little-endian CDR")
-    try:
-        if not _U32(data, _ENCAPSULATION)[0]:
-            return None
-        seconds, nanoseconds = _STAMP(data, _ENCAPSULATION + 4)
-    except struct.error as error:
-        raise ValueError(f"no TFMessage: {error}") from None
-    return float(seconds + nanoseconds * 1e-9)
-
-
-def _layout_of(data: bytes) -> _Layout:
-    """Finds the offsets in a serialised TFMessage."""
-    if data[:2] != _CDR_LITTLE_ENDIAN:
-        raise ValueError("no TFMessage: not little-endian CDR")
-    (count,) = _U32(data, _ENCAPSULATION)
-    if count > _MAX_TRANSFORMS:
-        raise ValueError(f"no TFMessage: {count} transforms")
-    at = _ENCAPSULATION + 4
-    texts, slots = [(_ENCAPSULATION, data[_ENCAPSULATION : _ENCAPSULATION + 4])], []
-    for _ in range(count):
-        at = _aligned(at, 4) + 8
-        begin, (parent, end) = at, _text(data, at)
-        texts.append((begin, data[begin:end]))
-        # Padding between two strings is arbitrary.
-        begin = _aligned(end, 4)
-        child, at = _text(data, begin)
-        texts.append((begin, data[begin:at]))
-        at = _aligned(at, 8)
-        slots.append(_Slot(parent, child, at))
-        at += 56
-    if at > len(data):
-        raise ValueError("no TFMessage: it is cut off")
-    return _Layout(tuple(texts), tuple(slots))
-
-
-def _aligned(at: int, size: int) -> int:
-    """The next offset aligned for a number of this size; alignment starts after 4 bytes."""
-    return at + (-(at - _ENCAPSULATION) % size)
-
-
-def _text(data: bytes, at: int) -> tuple[str, int]:
-    (length,) = _U32(data, at)
-    at += 4
-    if length < 1 or at + length > len(data):
-        raise ValueError("no TFMessage: a name is cut off")
-    name = data[at : at + length - 1].decode("utf-8", "replace")
-    return name.removeprefix("/"), at + length
 
 
 # True positions over time: tracks of objects and agents from /world/state.

@@ -13,6 +13,7 @@ from planner.evaluation.progress import criteria_word, variant_text
 from planner.evaluation.trace import EpisodeTrace
 from planner.memory.scores import DEFAULT_DISTANCE_M, Placed, score
 from planner.replay.judging import Judged, Unjudged, judge
+from planner.replay.live import JudgedPart, Judgement
 from planner.replay.report.document import (
     Believed,
     Memory,
@@ -25,8 +26,6 @@ from planner.replay.report.document import (
 from planner.replay.report.messages import (
     Entry,
     Event,
-    JudgedPart,
-    Judgement,
     MemoryEdits,
     MemoryState,
     Status,
@@ -186,14 +185,12 @@ def _believed(states: Sequence[_State]) -> Iterator[Believed]:
 PROGRESS = "/evaluation"
 RESULT = "/evaluation/result"
 STATES = "/world/state"
-_RUNNING, _SUCCEEDED = 0, 1
 
 
 class StepTimes:
     """Maps simulation steps to times of the report."""
 
     def __init__(self, rows: Sequence[tuple[int, float]]) -> None:
-        """Takes steps with their times."""
         first: dict[int, float] = {}
         for step, t_s in rows:
             first[step] = min(t_s, first.get(step, t_s))
@@ -240,7 +237,7 @@ def verdicts_of(
     rejudged: Rejudged, results: Sequence[Event[Judgement]], steps: StepTimes, clock: WorldClock
 ) -> Verdicts:
     """Both verdicts, whether they agree, and whether the bag's is final."""
-    ends = [event.content for event in results if event.content.status != _RUNNING]
+    ends = [event.content for event in results if event.content.is_final]
     live = _live(ends[-1], steps) if ends else None
     judged = rejudged.judged
     if judged is None:
@@ -287,20 +284,20 @@ def _from_bag(judged: Judged, steps: StepTimes) -> Verdict:
 def _live(content: Judgement, steps: StepTimes) -> Verdict:
     return Verdict(
         source="live",
-        success=content.status == _SUCCEEDED,
+        success=content.success,
         percent_complete=content.percent_complete,
-        sim_steps=content.task_steps,
-        mode=content.scoring,
+        sim_steps=content.sim_steps,
+        mode=content.mode,
         variant="",
         explanation=content.explanation,
         criteria=content.criteria,
-        propositions=tuple(_live_proposition(p, steps) for p in content.parts),
+        propositions=tuple(_live_proposition(p, steps) for p in content.propositions),
     )
 
 
 def _live_proposition(part: JudgedPart, steps: StepTimes) -> Proposition:
-    first_s = steps.at(part.first_step)
-    return Proposition(part.text, part.satisfied, part.first_step, first_s, part.detail, "")
+    first = part.first_step if part.first_step >= 0 else None
+    return Proposition(part.text, part.satisfied, first, steps.at(first), part.detail, "")
 
 
 def step_times(
@@ -312,7 +309,7 @@ def step_times(
     return StepTimes(
         [
             *((step, clock.at(stamp, ns)) for step, stamp, ns in states),
-            *((e.content.sim_step, clock.at(e.stamp_s, e.received_ns)) for e in progress),
+            *((e.content.step, clock.at(e.stamp_s, e.received_ns)) for e in progress),
         ]
     )
 
@@ -332,7 +329,7 @@ def progress_of(
     for event in live:
         content = event.content
         share = content.percent_complete
-        satisfied = tuple(part.satisfied for part in content.parts)
+        satisfied = tuple(part.satisfied for part in content.propositions)
         if found and (found[-1].percent_complete, found[-1].satisfied) == (share, satisfied):
             continue
         t_s = clock.at(event.stamp_s, event.received_ns)

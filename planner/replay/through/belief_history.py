@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -92,32 +93,15 @@ class Observer:
         """
         agent, stamp_s = exposure.agent, exposure.stamp_s
         content = {kind: taken.raw.content() for kind, taken in exposure.pictures.items()}
-        # Look up frames before decoding pictures, which takes longer.
-        base, odom, hand = (
-            self._frames.pose(f"{agent}/{frame}", stamp_s)
-            for frame in ("base_link", "odom", "hand")
+        observe = partial(
+            hand_observation, self._frames, agent, stamp_s, self.grips.get(agent, Grip())
         )
-        if base is None or odom is None or hand is None:
-            return None
-        optical = frame = sightings = None
         if SIGHTINGS in content:
-            sightings = sightings_record(content[SIGHTINGS])
-        else:
-            first = next(iter(content.values()))
-            optical = self._frames.pose(first.header.frame_id, stamp_s)
-            if optical is None:
-                return None
-            frame = _frame(content, self._lenses[agent], optical)
-        return hand_observation(
-            agent,
-            stamp_s,
-            frame,
-            base=base,
-            odom=odom,
-            hand=hand,
-            optical=optical,
-            grip=self.grips.get(agent, Grip()),
-            sightings=sightings,
+            return observe(sightings=sightings_record(content[SIGHTINGS]))
+        first = next(iter(content.values()))
+        return observe(
+            optical_frame=first.header.frame_id,
+            pictures=lambda optical: _frame(content, self._lenses[agent], optical),
         )
 
 

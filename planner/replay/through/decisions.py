@@ -29,6 +29,7 @@ from planner.world.belief import Belief
 from planner.world.errors import FileError
 from planner.world.memory_wire import stamp_seconds
 from planner.world.skill import CallError, SkillCall, SkillName, SkillResult
+from planner.world.wire import record_of
 
 DONE = SkillCall(SkillName.DONE)
 # A result and the decision that it led to reach the recorder in any order within this time.
@@ -174,21 +175,14 @@ def _reply(event: MessageReceived) -> Reply:
     # A reply that never came, or a clock that was set, would give an absurd duration.
     usable = math.isfinite(latency_s) and 0.0 <= latency_s <= 3600.0
     calls_by_agent = {str(item.key): str(item.value) for item in content.parameters}
-    return Reply(
+    return record_of(
+        Reply,
+        content,
         received_ns=event.received_ns,
         began_ns=event.received_ns - (round(latency_s * 1e9) if usable else 0),
         stamp_s=stamp_seconds(content.header.stamp),
-        planner=str(content.planner),
-        model=str(content.model),
-        agents=tuple(str(agent) for agent in content.agents),
-        cycle=int(content.cycle),
-        prompt=str(content.prompt),
         text=str(content.reply),
-        calls=tuple(str(call) for call in content.calls),
-        error=str(content.error),
         question=calls_by_agent.get(_QUESTION, ""),
-        prompt_tokens=int(content.prompt_tokens),
-        reply_tokens=int(content.reply_tokens),
     )
 
 
@@ -199,14 +193,13 @@ def _instruction(event: MessageReceived, at: Path) -> Instruction:
         goal = json.loads(content.goal) if content.goal else None
     except (ValueError, RecursionError) as error:
         raise FileError(at, f"{STATUS}.goal", f"is no JSON: {error}") from None
-    return Instruction(
-        event.received_ns,
-        str(content.instruction),
-        tuple(str(agent) for agent in content.agents),
-        tuple(str(turn) for turn in content.dialogue),
-        goal if isinstance(goal, dict) else None,
-        str(content.house),
-        str(content.episode_id),
+    return record_of(
+        Instruction,
+        content,
+        from_ns=event.received_ns,
+        text=str(content.instruction),
+        goal=goal if isinstance(goal, dict) else None,
+        is_done=False,
     )
 
 
@@ -376,7 +369,6 @@ class SubstituteModel(WrappedModel):
     """Passes calls on to a model, except those whose reply is given in advance."""
 
     def __init__(self, model: ChatModel) -> None:
-        """Takes the model."""
         super().__init__(model)
         self._replies: list[str] | None = None
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from pydantic import JsonValue
 
@@ -14,7 +13,7 @@ from planner.evaluation.language import evaluation_of
 from planner.evaluation.perceived import PerceivedWorld
 from planner.evaluation.predicates import Variant
 from planner.evaluation.progress import Mode, Progress, PropositionProgress, Verdict, criteria_word
-from planner.replay.live import criteria_of, start_of
+from planner.replay.live import JudgedPart, Judgement, recorded_judgement
 from planner.replay.states import STATES
 from planner.replay.through.recorded import (
     GRAPHS,
@@ -29,112 +28,40 @@ from planner.replay.through.recorded import (
 from planner.replay.through.request import EvaluatorRequest, Findings, plain
 from planner.world.errors import FileError, PlannerError
 from planner.world.house import House
-from planner.world.memory_wire import stamp_seconds
 from planner.world.state import WorldState
-
-# The evaluator's judgement of a task at a step, recorded or new.
 
 # Messages have percent complete in single precision.
 _SINGLE = 1e-6
 
 
-@dataclass(frozen=True, slots=True)
-class PropositionState:
-    """The state of one proposition; `first_step` -1 = never, `reason` "" = satisfied."""
-
-    text: str
-    holds: bool
-    satisfied: bool
-    first_step: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The state of the task.
-
-    Attributes:
-        episode_id: the episode.
-        step: simulation step of the state.
-        stamp_s: of the world's clock.
-        is_final: whether it is the verdict.
-        success: of the verdict; False before.
-        mode: scoring rules.
-        percent_complete: 0 to 1.
-        criteria: "met" or "not met"; "" if the episode has none.
-        start_s: start of the task; None = unknown.
-    """
-
-    episode_id: str
-    step: int
-    stamp_s: float
-    is_final: bool
-    success: bool
-    mode: str
-    percent_complete: float
-    standings: tuple[PropositionState, ...]
-    criteria: str = ""
-    start_s: float | None = None
-
-
-def recorded_judgement(message: Any) -> Judgement:
-    """From a planner_msgs/Evaluation."""
-    status, running = int(message.status), int(message.RUNNING)
-    return Judgement(
-        str(message.episode_id),
-        int(message.sim_step),
-        stamp_seconds(message.header.stamp),
-        status != running,
-        status == int(message.SUCCEEDED),
-        str(message.scoring),
-        float(message.percent_complete),
-        tuple(
-            PropositionState(
-                str(p.text), bool(p.holds), bool(p.satisfied), int(p.first_step), str(p.reason)
-            )
-            for p in message.propositions
-        ),
-        criteria_of(message),
-        start_of(message),
-    )
-
-
-def made_judgement(progress: Progress, episode_id: str, stamp_s: float) -> Judgement:
-    """From an evaluator's progress."""
-    return _made(progress, episode_id, stamp_s, is_final=False)
-
-
-def made_verdict(verdict: Verdict, stamp_s: float) -> Judgement:
-    """From an evaluator's verdict."""
-    return _made(verdict, verdict.episode_id, stamp_s, is_final=True)
-
-
-def _made(
-    made: Progress | Verdict, episode_id: str, stamp_s: float, *, is_final: bool
+def made_judgement(
+    made: Progress | Verdict, episode_id: str, stamp_s: float, *, is_final: bool = False
 ) -> Judgement:
+    """From what an evaluator says."""
     return Judgement(
         episode_id,
-        made.sim_steps,
         stamp_s,
+        made.sim_steps,
         is_final,
         is_final and made.success,
         str(made.mode),
         made.percent_complete,
-        tuple(_proposition_state(p) for p in made.propositions),
+        tuple(_part_of(p) for p in made.propositions),
         criteria_word(made.criteria),
+        made.sim_steps,
     )
 
 
-def _proposition_state(item: PropositionProgress) -> PropositionState:
+def _part_of(item: PropositionProgress) -> JudgedPart:
     first = -1 if item.first_step is None else item.first_step
-    return PropositionState(item.text, item.holds, item.satisfied, first, str(item.reason or ""))
+    return JudgedPart(item.text, item.holds, item.satisfied, first, str(item.reason or ""))
 
 
 def judgement_differences(live: Judgement, now: Judgement) -> list[str]:
     """The differences of a judgement from the live one, a sentence each."""
     return [
         *_overall_differences(live, now),
-        *_proposition_differences(live.standings, now.standings),
+        *_proposition_differences(live.propositions, now.propositions),
     ]
 
 
@@ -151,7 +78,7 @@ def _overall_differences(live: Judgement, now: Judgement) -> Iterator[str]:
 
 
 def _proposition_differences(
-    live: Sequence[PropositionState], now: Sequence[PropositionState]
+    live: Sequence[JudgedPart], now: Sequence[JudgedPart]
 ) -> Iterator[str]:
     if len(live) != len(now):
         yield f"{len(now)} propositions and not {len(live)}"
@@ -233,9 +160,9 @@ def replay_evaluator(
     return judging.runs
 
 
-def _live(recorded: Recorded) -> list[tuple[int, Judgement]]:
+def _live(recorded: Recorded) -> list[Judgement]:
     return [
-        (event.received_ns, recorded_judgement(event.content))
+        recorded_judgement(event.content, event.received_ns)
         for event in recorded.events((JUDGEMENTS, VERDICTS))
         if isinstance(event, MessageReceived)
     ]
@@ -245,7 +172,7 @@ class _Judging:
     """One evaluator after another."""
 
     def __init__(
-        self, recorded: Recorded, request: EvaluatorRequest, live: list[tuple[int, Judgement]]
+        self, recorded: Recorded, request: EvaluatorRequest, live: list[Judgement]
     ) -> None:
         self.runs: list[JudgedRun] = []
         self._recorded, self._request, self._live = recorded, request, live
@@ -266,7 +193,7 @@ class _Judging:
         episode, house = self._task.first()
         if episode is None:
             return
-        starts = [j.start_s for _, j in self._live if j.start_s is not None]
+        starts = [j.start_s for j in self._live if j.start_s is not None]
         world = PerceivedWorld(episode, house.name, starts[-1] if starts else None)
         for event in self._recorded.events((GRAPHS,)):
             state = world.state(event.belief()) if isinstance(event, GraphReceived) else None
@@ -294,14 +221,16 @@ class _Judging:
             run.error = f"step {state.step}: {error}"
             return
         made = made_judgement(progress, state.episode_id, state.stamp_s)
-        if made.standings != run.made[-1].standings or made.criteria != run.made[-1].criteria:
+        if made.propositions != run.made[-1].propositions or made.criteria != run.made[-1].criteria:
             run.made.append(made)
 
     def end(self) -> None:
         """Ends the last run."""
         evaluator, last = self._evaluator, self.runs[-1] if self.runs else None
         if evaluator is not None and last is not None and not last.error:
-            last.verdict = made_verdict(evaluator.finish(), last.made[-1].stamp_s)
+            last.verdict = made_judgement(
+                evaluator.finish(), last.episode_id, last.made[-1].stamp_s, is_final=True
+            )
         self._evaluator = None
 
     def _begin(self, received_ns: int, state: WorldState) -> None:
@@ -341,8 +270,8 @@ class _Judging:
     def _judged_live(self, received_ns: int, episode_id: str) -> list[Judgement]:
         """The live judgements of the run that starts, up to its verdict."""
         found: list[Judgement] = []
-        for published_ns, judgement in self._live:
-            if published_ns < received_ns or judgement.episode_id != episode_id:
+        for judgement in self._live:
+            if judgement.received_ns < received_ns or judgement.episode_id != episode_id:
                 continue
             if found and judgement.step < found[-1].step:
                 # The same episode started again.
@@ -376,7 +305,7 @@ def compared(run: JudgedRun) -> list[Compared]:
 
 
 def evaluator_findings(
-    runs: Sequence[JudgedRun], request: Mapping[str, str], bag: Mapping[str, JsonValue]
+    runs: Sequence[JudgedRun],
 ) -> Findings:
     """The findings about an evaluator, to save and print."""
     records: list[Mapping[str, JsonValue]] = []
@@ -391,13 +320,7 @@ def evaluator_findings(
         )
         lines += _step_lines(steps)
         lines += _summary_lines(run, steps)
-    summary: dict[str, JsonValue] = {
-        "version": 1,
-        "through": dict(request),
-        "bag": dict(bag),
-        "runs": parts,
-    }
-    return Findings(records, summary, lines)
+    return Findings(records, {"runs": parts}, lines)
 
 
 def _record(run: int, step: Compared) -> Mapping[str, JsonValue]:
@@ -417,7 +340,7 @@ def _side(judgement: Judgement) -> JsonValue:
         "mode": judgement.mode,
         "percent_complete": judgement.percent_complete,
         "success": judgement.success if judgement.is_final else None,
-        "satisfied": [s.satisfied for s in judgement.standings],
+        "satisfied": [s.satisfied for s in judgement.propositions],
     }
 
 

@@ -98,18 +98,11 @@ def exposure_lines(exposures: Mapping[str, int], pictured: Mapping[str, int]) ->
     ]
 
 
-def memory_findings(
-    worlds: Sequence[WorldBelief],
-    request: Mapping[str, str],
-    bag: Mapping[str, JsonValue],
-    exposures: Mapping[str, int],
-) -> Findings:
+def memory_findings(worlds: Sequence[WorldBelief], exposures: Mapping[str, int]) -> Findings:
     """The findings about a memory, to save and print.
 
     Args:
         worlds: in order.
-        request: the arguments of `--through`.
-        bag: description of the bag for the summary.
         exposures: number of each agent's exposures, if the bag has it.
     """
     records: list[Mapping[str, JsonValue]] = []
@@ -123,13 +116,7 @@ def memory_findings(
         part = _part(world, steps, exposures if len(worlds) == 1 else {})
         parts.append(part)
         lines += _summary_lines(world, steps, part)
-    summary: dict[str, JsonValue] = {
-        "version": 1,
-        "through": dict(request),
-        "bag": dict(bag),
-        "worlds": parts,
-    }
-    return Findings(records, summary, lines)
+    return Findings(records, {"worlds": parts}, lines)
 
 
 def _record(world: int, step: Step) -> Mapping[str, JsonValue]:

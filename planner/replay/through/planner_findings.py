@@ -91,9 +91,7 @@ def _is_there(node: BeliefNode, truth: WorldState) -> bool:
     return any(math.dist(e.box.center_m, node.position_m) <= DEFAULT_DISTANCE_M for e in alike)
 
 
-def planner_findings(
-    works: Sequence[CounterfactualWork], request: Mapping[str, str], bag: Mapping[str, JsonValue]
-) -> Findings:
+def planner_findings(works: Sequence[CounterfactualWork]) -> Findings:
     """The findings about a planner, to save and print."""
     records: list[Mapping[str, JsonValue]] = []
     lines: list[str] = [OPEN_LOOP]
@@ -107,14 +105,7 @@ def planner_findings(
         part = _part(made)
         parts.append(part)
         lines += _summary_lines(part)
-    summary: dict[str, JsonValue] = {
-        "version": 1,
-        "through": dict(request),
-        "bag": dict(bag),
-        "note": OPEN_LOOP,
-        "instructions": parts,
-    }
-    return Findings(records, summary, lines)
+    return Findings(records, {"note": OPEN_LOOP, "instructions": parts}, lines)
 
 
 def _record(

@@ -409,7 +409,6 @@ class RecordedTask:
     """Finds houses and episodes by a bag's messages."""
 
     def __init__(self, recorded: Recorded) -> None:
-        """Takes the bag."""
         self._recorded = recorded
 
     def first(self) -> tuple[Episode | None, House]:

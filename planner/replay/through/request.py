@@ -1,15 +1,13 @@
-"""The arguments, progress and results of running a part over a bag."""
+"""The arguments and results of running a part over a bag."""
 
 from __future__ import annotations
 
 import json
 import math
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from pydantic import JsonValue
 
@@ -35,7 +33,6 @@ from planner.world.errors import FileError, PlannerError
 MEMORY, PLANNER, EVALUATOR = "memory", "planner", "evaluator"
 NO_UPDATER = "none"
 _OF_PLANNERS = (CONTROL, MEMORY_SOURCE, MODEL_DEADLINE, SHOW_STATES)
-_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,37 +252,3 @@ def plain(text: str, limit: int = 160) -> str:
 def share(value: float | None) -> str:
     """A rate as text."""
     return "-" if value is None else f"{value:.3f}"
-
-
-# Progress of a long run, on stderr if that is a terminal.
-
-_FIRST_S, _EVERY_S = 2.0, 0.5
-
-
-class Progress:
-    """A line that is overwritten; silent if stderr is not a terminal, or the run is short."""
-
-    def __init__(self, start_ns: int, end_ns: int) -> None:
-        """Takes the time span of receipts in which events lie."""
-        self._start_ns, self._end_ns = start_ns, max(end_ns, start_ns + 1)
-        self._shown = sys.stderr.isatty()
-        self._next_s = time.monotonic() + _FIRST_S
-        self._wrote = False
-
-    def on_event(self, received_ns: int) -> None:
-        """Takes the time of the newest event."""
-        if not self._shown or time.monotonic() < self._next_s:
-            return
-        self._next_s = time.monotonic() + _EVERY_S
-        done = (received_ns - self._start_ns) / (self._end_ns - self._start_ns)
-        at_s, all_s = (received_ns - self._start_ns) / 1e9, (self._end_ns - self._start_ns) / 1e9
-        print(f"\r{min(done, 1.0):4.0%}  {at_s:.0f} of {all_s:.0f} s ", end="", file=sys.stderr)
-        self._wrote = True
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_error: object) -> None:
-        """Clears the line."""
-        if self._wrote:
-            print("\r\033[K", end="", file=sys.stderr)

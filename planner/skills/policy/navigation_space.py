@@ -102,7 +102,6 @@ class DepthMap:
     """
 
     def __init__(self, base: Pose) -> None:
-        """Begins with nothing known around `base`."""
         x, y, _ = base.position_m
         half = _MAP_CELLS * CELL_M / 2
         self._origin = np.array([x - half, y - half])

@@ -348,14 +348,11 @@ class NetworkLearner:
         on_progress: called every few hundred steps.
     """
 
+    name = "learned"
+
     base: Path
     recipe: ChooserRecipe
     on_progress: Callable[[ChooserProgress], None]
-
-    @property
-    def name(self) -> str:
-        """The planner's."""
-        return "learned"
 
     @property
     def identity(self) -> Mapping[str, object]:

@@ -28,6 +28,7 @@ from planner.planning.learned.chooser import (
 from planner.planning.learned.learned import WAIT, ChoiceMaker
 from planner.planning.learned.network import Array, read, reader_shapes
 from planner.planning.learned.progress import Situation, progress_of
+from planner.planning.learned.search import Standing
 from planner.planning.learned.tokens import UNKNOWN, check_classes, names_any, read_tokens
 from planner.training.learned.reader import (
     ReaderProgress,
@@ -76,9 +77,10 @@ def examples_of(
         situation.see_others(turn.others)
         if turn.shown or (turn.learned and not is_practice):
             progress = progress_of(tokens, reading, situation)
-            maker = ChoiceMaker(
+            standing = Standing(
                 tokens, reading, situation, progress, trace.verbs, len(trace.team), waited=waited
             )
+            maker = ChoiceMaker(standing)
             choices = maker.choices()
             names = [str(call) for call in choices.calls]
             shown = _as_searched(turn.shown or turn.call, maker)

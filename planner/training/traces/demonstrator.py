@@ -41,6 +41,8 @@ class ExplorationRule:
 class Demonstrator:
     """The expert, with explorations of its own."""
 
+    name = "expert"
+
     def __init__(
         self,
         task: Task,
@@ -66,11 +68,6 @@ class Demonstrator:
         self._explored: set[str] = set()
         self._tried: set[str] = set()
         self.explored = 0
-
-    @property
-    def name(self) -> str:
-        """That of the expert."""
-        return "expert"
 
     def observe(self, results: tuple[AgentResult, ...]) -> None:
         """Passes the results on."""

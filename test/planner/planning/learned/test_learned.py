@@ -29,6 +29,7 @@ from planner.planning.learned.learned import (
 )
 from planner.planning.learned.network import read
 from planner.planning.learned.progress import Situation, progress_of
+from planner.planning.learned.search import Standing
 from planner.planning.learned.tokens import read_tokens
 from planner.planning.planner import Context, Decision, Task
 from planner.world.agents import capabilities_of
@@ -99,7 +100,7 @@ def known(pieces: int, things: int) -> Situation:
 def made(model: PlannerModel, now: Situation) -> ChoiceMaker:
     tokens = read_tokens("Put the two cups on the table in the kitchen.", model.vocabulary)
     reading = read(model.weights, model.vocabulary, tokens)
-    return ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
+    return ChoiceMaker(Standing(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1))
 
 
 def test_nothing_explored_is_explored_again_and_only_near_things_are_picked(

@@ -12,7 +12,7 @@ from planner.planning.learned.chooser import FEATURES
 from planner.planning.learned.learned import ChoiceMaker
 from planner.planning.learned.network import MARKS, NUMBERS, Reading
 from planner.planning.learned.progress import Situation, progress_of
-from planner.planning.learned.search import Looks, looks_of, said_places
+from planner.planning.learned.search import Looks, Standing, looks_of, said_places
 from planner.planning.learned.tokens import Token, read_tokens
 
 COUNTER, FRIDGE, BED, TABLE, LAMP, SINK, OTHER_TABLE = range(100, 107)
@@ -54,7 +54,7 @@ def looks(now: Situation, tokens: tuple[Token, ...], reading: Reading, **more: b
 
 
 def maker(now: Situation, tokens: tuple[Token, ...], reading: Reading) -> ChoiceMaker:
-    return ChoiceMaker(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1)
+    return ChoiceMaker(Standing(tokens, reading, now, progress_of(tokens, reading, now), VERBS, 1))
 
 
 def calls(now: Situation, tokens: tuple[Token, ...], reading: Reading) -> list[str]:

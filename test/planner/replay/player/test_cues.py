@@ -25,7 +25,7 @@ from played_bags import (
     words,
 )
 
-from planner.replay.bag import Bag, TopicInfo
+from planner.replay.bag import Bag
 from planner.replay.player.cues import (
     COMPRESSED_IMAGE,
     IMAGE,
@@ -40,6 +40,7 @@ from planner.replay.player.cues import (
     with_raw_pictures,
 )
 from planner.replay.player.options import PlayOptions, Selection, chosen_topics
+from planner.replay.storage import TopicInfo
 from planner.world.errors import PlannerError
 
 

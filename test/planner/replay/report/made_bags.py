@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from PIL import Image
 from rosbags.interfaces import Nodetype
 
 from planner.recorder.bag_writer import BagWriter, Topic
+from planner.replay.storage import message_reader
 
 START_NS = 1_700_000_000_000_000_000
 
@@ -55,6 +57,10 @@ def key_values(**pairs: str) -> list[Any]:
 
 def serialised(type_name: str, message: Any) -> bytes:
     return bytes(STORE.serialize_cdr(message, type_name))
+
+
+def reader(type_name: str) -> Callable[[bytes | memoryview], Any]:
+    return message_reader(type_name, STORE.generate_msgdef(type_name, ros_version=2)[0])
 
 
 class Recording:

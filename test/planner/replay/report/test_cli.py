@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
 
 from planner.cli import main
-from planner.replay.report.cli import ProgressBar
 
 
 def report(capsys, *words) -> tuple[int, str, str]:
@@ -148,19 +145,3 @@ def test_without_the_library_parquet_is_left_out_and_said(film, capsys, monkeypa
     assert err == "Parquet tables left out: pip install 'planner[report]'\n"
     assert not list((film.folder / "report" / "tables").glob("*.parquet"))
     assert list((film.folder / "report" / "tables").glob("*.csv"))
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_bar_is_for_terminals_alone(monkeypatch) -> None:
-    now = [0.0]
-    monkeypatch.setattr("planner.replay.report.cli.time.monotonic", lambda: now[0])
-    for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
-        bar = ProgressBar("reading a bag", stream)
-        now[0] += 10.0
-        bar.show(0.5)
-        bar.end()
-        assert ("50%" in stream.getvalue()) is shown

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_bags import header, jpeg, new, serialised
+from made_bags import header, jpeg, new, reader, serialised
 from PIL import Image
 
 from planner.replay.report.pictures import Camera
@@ -33,7 +33,7 @@ def packed(data: bytes, t_s=1.0) -> memoryview:
 
 
 def camera(*, compressed=False, slot_s=1) -> Camera:
-    return Camera("agent_0", compressed, "/t", 0, slot_s * S)
+    return Camera("agent_0", reader(COMPRESSED if compressed else RAW), "/t", 0, slot_s * S)
 
 
 def only_picture(found: Camera) -> Image.Image:
