@@ -123,6 +123,20 @@ class _Stop:
     last_wave: bool = False  # only processes with `stops_last` are left
 
 
+def dies_with(parent: int) -> Callable[[], None]:
+    """What a child of this parent calls before it begins, so that it is killed with it (Linux)."""
+    libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+
+    def before_exec() -> None:
+        if libc is None:
+            return
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # the parent died before the call
+            os._exit(1)
+
+    return before_exec
+
+
 class Supervisor:
     """Starts commands, keeps them running, and stops them together.
 
@@ -154,7 +168,6 @@ class Supervisor:
         self._pulse = Pulse()
         self._stop: _Stop | None = None
         self._pending_signals: list[signal.Signals] = []
-        self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
 
     def run(self) -> int:
         """Run until a signal, the normal end of all processes, or one that cannot be kept running.
@@ -246,20 +259,8 @@ class Supervisor:
             # Its own process group: Ctrl-C in the terminal reaches only the supervisor, and a stop
             # also reaches the process's own children.
             start_new_session=True,
-            preexec_fn=self._die_with_parent(os.getpid()),
+            preexec_fn=dies_with(os.getpid()),
         )
-
-    def _die_with_parent(self, parent: int) -> Callable[[], None]:
-        libc = self._libc
-
-        def before_exec() -> None:
-            if libc is None:
-                return
-            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-            if os.getppid() != parent:  # the parent died before the call
-                os._exit(1)
-
-        return before_exec
 
     # Output
 

@@ -18,6 +18,7 @@ from pathlib import Path
 from planner.bad_day.hostile.node import Attacker, begin_anew
 from planner.bad_day.processes import reserve_domain
 from planner.bad_day.watching.node import Operator
+from planner.supervisor import dies_with
 from planner.world.errors import PlannerError
 
 EPISODE = "demo_dinner"
@@ -96,6 +97,7 @@ class _Stack:
                 cwd=folder,
                 stdout=log,
                 stderr=subprocess.STDOUT,
+                preexec_fn=dies_with(os.getpid()),
             )
 
     @property
