@@ -161,7 +161,7 @@ def test_memories_are_scored(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 def test_conversations_are_made_of_a_rollout(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["train", "memory-data", str(tmp_path), "--episode", "trophy_show_0"]
+    words = ["train", "memory-data", str(tmp_path), "--episode", "fruit_0"]
     assert main(words) == 0
     assert "samples" in capsys.readouterr().out
     counts = read_manifest(tmp_path).counts
