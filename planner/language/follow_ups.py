@@ -185,6 +185,10 @@ class FollowUps(Announcements):
         targets = [w.anchor for w in do.to if isinstance(w.anchor, Noun)]
         if do.act is not Act.MOVE or len(targets) != len(do.to):
             return False
+        if is_room(place) and all(map(is_furniture, targets)):
+            for target in targets:
+                target.where.append(where)
+            return True
         if any(w.relation in (Relation.IN, Relation.ON_TOP, Relation.AT) for w in do.to):
             raise self._source.ask(AskReason.WHICH, where.start, where.end)
         do.to = [where, *do.to]

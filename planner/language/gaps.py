@@ -253,6 +253,11 @@ class Gaps(Clauses):
                 # "On the table, but not the dining table".
                 raise self._source.unknown(at - 1, segments[1])
             return [Do(Act.MENTION, [], at, segments[1])], segments[1]
+        if self._source.word(at - 1) == "not" and last.act in (Act.MOVE, Act.MAKE):
+            for thing in last.things:
+                if isinstance(thing, Noun):
+                    thing.but += things
+            return [Do(Act.MENTION, list(things), at, segments[1])], segments[1]
         do = forbidden(self._like(last, list(things), at, segments[1]))
         return ([do], segments[1]) if do else None
 

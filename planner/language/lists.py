@@ -10,6 +10,7 @@ from planner.language.drafts import Pronoun as _Pronoun
 from planner.language.english import (
     CHOICE,
     FILLERS,
+    NUMBERS,
     PREPOSITION_WORDS,
     THE,
     phrases,
@@ -97,6 +98,12 @@ class Items(Modified):
         free = self._freely(i, things)
         i += free
         end = source.longest(i, EXCEPT | phrases("all but|all except"))
+        if end and (left := NUMBERS.get(source.word(end))) and not self.item(end):
+            # "The books, all but two".
+            for thing in things:
+                if isinstance(thing, Noun) and thing.count is Amount.ALL:
+                    thing.but.append(Noun(thing.kind, end, end + 1, left > 1, left))
+            return end + 1
         if (
             not end
             and source.starts(i, "but")
@@ -375,7 +382,13 @@ class Lists(Items):
             for w in segment.wheres
             if isinstance(w.anchor, Noun) and w.anchor.count is Amount.ALL
         ]
-        return self._exceptions(i, everywhere or segment.things)
+        after = self._exceptions(i, everywhere or segment.things)
+        if after > i:
+            more, end = self.places(after)
+            if more and (not segment.wheres or more[0].way is Way.TO):
+                segment.wheres += more
+                return end
+        return after
 
     def _whose_clause(self, at: int, segment: Segment) -> int:
         """Reads "the cups on the table that are dirty"; asks where it may be the table."""

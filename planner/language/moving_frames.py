@@ -169,6 +169,8 @@ class MovingFrames(OccasionFrames):
         if verb.base in ("throw", "toss", "chuck") and self._thrown_away(segments):
             segments[-1].wheres.pop()
             return [self._trash(self.attach(segments), start, end)], end
+        if verb.base in ("throw", "toss", "chuck") and source.word(end) in ("away", "out"):
+            return [self._trash(self.attach(segments), start, end + 1)], end + 1
         if verb.base == "take" and source.word(end) == "out":
             end += 1
         carried = verb.frame in (Frame.CARRY, Frame.FETCH)
@@ -311,6 +313,12 @@ class MovingFrames(OccasionFrames):
         away = [Where(Relation.AT, Spot.ELSEWHERE, Way.TO, start, end)]
         if any(where.way is Way.FROM for part in parts for where in part.wheres):
             return [Do(Act.MOVE, self.attach(parts), start, end, away, cleared=True)], end
+        if (
+            len(parts) == 1
+            and len(parts[0].wheres) == 1
+            and parts[0].wheres[0].anchor is Spot.USUAL
+        ):
+            return [Do(Act.MOVE, parts[0].things, start, end, away, cleared=True)], end
         things = self.attach(parts)
         if verb.base == "remove":
             return [Do(Act.MOVE, things, start, end, away, cleared=True)], end
@@ -329,6 +337,12 @@ class MovingFrames(OccasionFrames):
             ):
                 return None
             noun = Noun("thing", start, end, plural=True, count=Amount.ALL)
+            if (
+                self._source.word(end) == "of"
+                and (of := self.item(end + 1))
+                and isinstance(of[0], Noun)
+            ):
+                noun, end = of[0], of[1]
             noun.but += thing.but + thing.instead_of
             thing.but = []
             relation = Relation.IN if is_room(thing) or is_hollow(thing.kind) else inner

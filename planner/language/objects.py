@@ -83,7 +83,7 @@ class Objects(Lists):
                 (k for k, w in enumerate(wheres) if w.way is Way.FROM and k > first_to), len(wheres)
             )
             self._describe(segment.things, wheres[:first_to] + wheres[origin:])
-            return grouped(wheres[first_to:origin], unsure=True)
+            return _settled(grouped(wheres[first_to:origin], unsure=True))
         rest = [w for w in wheres if w.way is Way.STATIC]
         if static and not wheres and (taken := _place_of_anchor(segment.things[-1])):
             return [taken]
@@ -99,7 +99,7 @@ class Objects(Lists):
             # "From the toolbox in the garage on the table": the origin takes what belongs to it.
             groups = grouped(wheres[last_from:], unsure=False)
             self._describe(segment.things, wheres[:last_from] + groups[:1])
-            return groups[1:]
+            return _settled(groups[1:])
         return self._static_target(segment, rest)
 
     def _static_target(self, segment: Segment, wheres: list[Where]) -> list[Where]:
@@ -127,7 +127,7 @@ class Objects(Lists):
         one, other = groups
         near = one.anchor is None and one.relation is Relation.NEXT_TO
         if near or other.comma or (one.relation in _ON_IN and other.relation not in _ON_IN):
-            return groups
+            return _settled(groups)
         beside = one.relation in BY_SIDE and other.relation in _ON_IN
         if isinstance(one.anchor, Noun) and (
             is_room(one.anchor) or (beside and not is_furniture(one.anchor))
@@ -226,3 +226,17 @@ def _place_of_anchor(thing: Phrase) -> Where | None:
     place = anchor.where[-1]
     fixed = isinstance(place.anchor, Noun) and not is_room(place.anchor)
     return anchor.where.pop() if fixed and place.way is Way.STATIC else None
+
+
+def _settled(groups: list[Where]) -> list[Where]:
+    """Reads "To the kitchen, on the table" is the table in the kitchen."""
+    if len(groups) == 2:
+        room, other = groups
+        if (
+            isinstance(room.anchor, Noun) and is_room(room.anchor) and room.relation is Relation.IN
+            and isinstance(other.anchor, Noun) and is_furniture(other.anchor)
+            and not (other.comma and other.relation in BY_SIDE)
+        ):  # fmt: skip
+            other.anchor.where.append(room)
+            return [other]
+    return groups

@@ -209,6 +209,11 @@ class PeopleFrames(Frames):
         # "How many fruits": the word has no singular.
         noun.count, noun.plural, noun.definite = Amount.ALL, True, False
         if noun.kind == PERSON:
+            while after := (
+                self._trait(end, noun) or self._somewhere(end, noun)
+                or source.longest(end, _ARE)
+            ):  # fmt: skip
+                end = after
             return Topic.COUNT, [noun], end
         return self._located_thing(Topic.COUNT, noun, source.longest(end, _ARE) or end)
 

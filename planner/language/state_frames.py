@@ -13,6 +13,7 @@ from planner.language.verbs import Form, Frame, Verb, state_of_split, verbs_at
 
 Dos = tuple[list[Do], int]
 """Requests, and the position after them."""
+_STRESS = words("all both nice nicely completely always again fully back really properly still")
 _SOME_LIQUID = phrases(table("some liquid"))
 _OF_LIQUIDS = words("fresh cold hot warm clean tap orange apple black")
 _DIRT = words("dust stain stains dirt grime crumbs lint spots")
@@ -245,6 +246,8 @@ class StateFrames(Objects):
         if not self._no_targets(parts):
             return None
         i = at
+        while source.word(i) in _STRESS and (self._state_ahead(i + 1)):
+            i += 1
         if (
             more := source.starts(i, "a bit more", "a little more", "a bit", "a little", "more")
         ) and (source.word(more) in VAGUE_RESULTS):
@@ -295,6 +298,10 @@ class StateFrames(Objects):
                 and found.verb.base != "do"
             ):
                 return found.verb.state, at + found.length
+            if Form.PAST in found.forms and found.verb.frame in (Frame.FILL, Frame.EMPTY):
+                return ("filled" if found.verb.frame is Frame.FILL else "empty"), at + found.length
+        if source.word(at) == "shut":
+            return "closed", at + 1
         if source.word(at) in ("going", "running") and source.word(at + 1) not in ("to", "on"):
             return "powered on", at + 1
         return None

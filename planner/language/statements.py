@@ -92,6 +92,12 @@ class Statements(PeopleFrames):
         for thing in things:
             if isinstance(thing, Noun) and isinstance(thing.count, int):
                 thing.definite = True
+        if source.word(segments[1]) in ("that", "which") and source.starts(
+            segments[1] + 1, "need", "needs", "should", "must", "has to", "have to"
+        ):
+            done = self._predicate_of(segments[1] + 1, things, at, wish=False)
+            if done:
+                return done
         return [Do(Act.MENTION, things, at, segments[1])], segments[1]
 
     def statement(self, at: int, *, wish: bool) -> Dos | None:

@@ -229,6 +229,9 @@ class Subordinates(Gaps):
                 else:
                     self._then = True
                 return i + 1
+        if end := self._laid_table(at):
+            self._then = True
+            return end
         found = self._temporal(at)
         if found is None:
             return 0
@@ -259,6 +262,21 @@ class Subordinates(Gaps):
             self._then = True
             self._previous = dos
         return end
+
+    def _laid_table(self, at: int) -> int:
+        """Reads "once the table is laid", where what was asked for before puts things on one."""
+        end = self._source.starts(at, "the table is", "the dining table is", "the table has been")
+        if not end or self._source.word(end) not in ("laid", "set"):
+            return 0
+        if self._source.word(end + 1) not in ("", ",", ".", "then"):
+            return 0
+        asked = [*self.order.requests, *self._sentence]
+        laid = any(
+            do.occasion is Occasion.SET_TABLE
+            or any(isinstance(w.anchor, Noun) and "table" in (w.anchor.kind or "") for w in do.to)
+            for do in asked
+        )
+        return end + 1 if laid else 0
 
     def _joins(self, start: int) -> bool:
         """Whether a clause begins something new: "wipe it, and when it is clean, ..."."""

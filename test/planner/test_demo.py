@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import queue
 import subprocess
@@ -17,10 +18,20 @@ from planner import demo
 from planner.bringup import NodeSpec
 from planner.demo import PROMPT, TYPING_WAIT_S, LastLine, TypedAnswers, is_instruction
 from planner.narrator.story import question_line
+from planner.planning.understanding import Understood, understand
 from planner.world.errors import PlannerError
+from planner.world.share import config_dir
 
 WORDS = 'Put the "cup" on the table; it\'s $5 & `id`'
 MAKEFILE = Path(__file__).parents[2] / "Makefile"
+
+
+def test_the_default_task_is_understood_as_a_whole() -> None:
+    document = json.loads((config_dir() / "episodes/train/demo_dinner.json").read_text())
+    understood = understand(document["instruction"], ())
+    assert isinstance(understood, Understood)
+    # Two plates, the bowl washed and brought, the candle, and then the lamp.
+    assert [len(step) for step in understood.goal.steps] == [2, 2, 1]
 
 
 @pytest.mark.parametrize("name", ["demo_dinner", "a/b-c.json", "~/x.json", "../x", ""])
