@@ -41,11 +41,12 @@ from planner.planning.planner_model import (
     CheckedTurn,
     DialogueOptions,
     MemorySource,
+    Moment,
     PlannerModel,
     Repeats,
     shorten,
 )
-from planner.planning.short_dialogue import SHORT_SYSTEM, Moment, ShortDialogue
+from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue
 from planner.world.primitive import Capabilities
 from planner.world.skill import FAILURE_PREFIX, SkillCall
 from planner.world.topics import InstructionCode
@@ -200,7 +201,8 @@ class AgentDialogues:
         shut = frozenset(word for word, how in doors.items() if how is not None and how < 0.5)
         may_end = repeats.acted or len(context.task.agents) > 1 or doors.keys() <= repeats.explored
         held = frozenset(repeats.held)
-        moment = Moment(repeats.at or "", held, shut, repeats.explored, may_end)
+        at, cramped = repeats.at or "", repeats.cramped
+        moment = Moment(at, held, shut, repeats.explored, may_end, cramped)
         short = self._script.serving(dialogue.agent)
         if short is not None:
             vain = (*repeats.blocked, *short.needless(moment))

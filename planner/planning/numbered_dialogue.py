@@ -16,7 +16,7 @@ from planner.models.replies.turn import THOUGHT, Naming, TurnForm, agent_label, 
 from planner.parts.calls import SKILLS
 from planner.planning.expert.expert import Expert
 from planner.planning.planner import AgentResult, Context, Planner, Task
-from planner.planning.short_dialogue import Moment
+from planner.planning.planner_model import Moment
 from planner.planning.words_planner import Words
 from planner.world.belief import Belief, BeliefNode
 from planner.world.catalogue import default_catalogue

@@ -311,13 +311,31 @@ _FREE = frozenset({SkillName.WAIT, SkillName.DONE})
 _GOING = frozenset({SkillName.NAVIGATE, SkillName.EXPLORE_FURNITURE})
 
 
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What an agent's calls and the memory tell of now, all in the words of calls.
+
+    Where it has gone to last, what it has in its own hands, what is closed and what it has
+    explored as it is now, whether it has done something, or can know of nothing to do, and which
+    things had no room on or in which furniture.
+    """
+
+    at: str = ""
+    held: frozenset[str] = frozenset()
+    shut: frozenset[str] = frozenset()
+    explored: frozenset[str] = frozenset()
+    may_end: bool = True
+    cramped: frozenset[tuple[str, str]] = frozenset()
+
+
 @dataclass
 class Repeats:
     """One agent's calls; `broken` counts how often repetition was broken.
 
-    `at` is what it has gone to last, `acted` whether it has done more than to go and look. Where it
-    is `strict`, for models that repeat themselves much, a call is not made twice in a row, whether
-    it failed or succeeded, and what was explored is explored no more until it is opened or closed.
+    `at` is what it has gone to last, `acted` whether it has done more than to go and look, and
+    `cramped` has things with what they had no room on or in. Where it is `strict`, for models that
+    repeat themselves much, a call is not made twice in a row, whether it failed or succeeded, and
+    what was explored is explored no more until it is opened or closed.
     """
 
     broken: int = 0
@@ -330,6 +348,7 @@ class Repeats:
     _held: dict[str, None] = field(default_factory=dict)
     at: str | None = None
     acted: bool = False
+    cramped: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def blocked(self) -> tuple[SkillCall, ...]:
@@ -378,6 +397,8 @@ class Repeats:
             result.succeeded or result.code is SkillCode.NOT_HOLDING
         ):
             self._held.pop(thing, None)
+        if call.name == SkillName.PLACE and result.code is SkillCode.NO_PLACEMENT:
+            self.cramped |= {(thing, str(call.arguments[2]))}
         if result.succeeded and call.name in _GOING:
             self.at = thing
         self.acted |= result.succeeded and call.name not in _GOING

@@ -22,8 +22,9 @@ from planner.language.lexicon import Relation as Said
 from planner.memory.wording import read_description, words_of
 from planner.models.replies.turn import DONE, PUT_DOWN, Words
 from planner.planning.learned.tokens import UNKNOWN, Token, split_tokens
+from planner.planning.planner_model import Moment
 from planner.world.belief import UNNAMED_CLASS, named_by_class
-from planner.world.catalogue import default_catalogue
+from planner.world.catalogue import FurnitureClass, default_catalogue
 from planner.world.skill import SUCCESS_TEXT, SkillCall, SkillName
 from planner.world.states import (
     Condition,
@@ -224,21 +225,6 @@ class _Told:
     is_held: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What an agent's calls and the memory tell of now, all in the words of calls.
-
-    Where it has gone to last, what it has in its own hands, what is closed and what it has
-    explored as it is now, and whether it has done something, or can know of nothing to do.
-    """
-
-    at: str = ""
-    held: frozenset[str] = frozenset()
-    shut: frozenset[str] = frozenset()
-    explored: frozenset[str] = frozenset()
-    may_end: bool = True
-
-
 class ShortDialogue:
     """The user turns of one dialogue in the short wording; it keeps what they have told."""
 
@@ -352,20 +338,31 @@ class ShortDialogue:
         return [n for n in known if not self._is_so(errand, n)]
 
     def _goals(self, errand: Errand) -> list[str]:
-        """The furniture to which the things of an errand are to be brought."""
-        known = default_catalogue().furniture
-        told = {number: known[self._told[number].class_name] for number in self._furniture}
+        """The furniture to which the things of an errand are to be brought; [] = there is none."""
+        told = self._kinds()
         if errand.states:
             kinds = [need.is_kind for need in errand.needs]
             return [n for n, c in told.items() if any(fit(c.name, c.affordances) for fit in kinds)]
-        holding = [number for number, cls in told.items() if cls.surfaces or cls.interiors]
+        holding = [number for number, cls in told.items() if _takes(cls, PUT_DOWN)]
         fits = [n for n in holding if self._is_meant(n, errand.places)]
+        fits = [n for n in fits if _takes(told[n], errand.relations)] or fits
         used = {self._told[n].holder for noun in errand.one_place for n in self._known(noun)}
         put = {self._told[n].holder for n in self._put if n in self._told}
         fits = [n for n in fits if n in used & put] or fits
         anywhere = [replace(place, room=None) for place in errand.places if place.furniture]
         beside = {each for noun in errand.beside for n in self._known(noun) for each in self._up(n)}
-        return fits or [n for n in holding if self._is_meant(n, anywhere) or n in beside] or holding
+        fits = fits or [n for n in holding if self._is_meant(n, anywhere) or n in beside]
+        return fits or ([] if errand.places else holding)
+
+    def _left(self, errand: Errand, number: str, moment: Moment) -> list[str]:
+        """The goals of one thing without those on or in which it had no room."""
+        full = {piece for thing, piece in moment.cramped if thing == self._word(number)}
+        return [goal for goal in self._goals(errand) if self._word(goal) not in full]
+
+    def _kinds(self) -> dict[str, FurnitureClass]:
+        """All furniture with its class."""
+        known = default_catalogue().furniture
+        return {number: known[self._told[number].class_name] for number in self._furniture}
 
     def _is_meant(self, number: str, places: Iterable[Place]) -> bool:
         name, room = self._told[number].class_name, self._room(number)
@@ -384,8 +381,9 @@ class ShortDialogue:
         found = self._of_held(self._now(), held, moment) if held else _Calls()
         # What cannot be found keeps nothing else from being done.
         for step in dict.fromkeys(errand.step for errand in left if not held):
-            now = [errand for errand in left if errand.step == step]
-            if found := self._of_free_hands(now, moment):
+            # A room without furniture has no place for what shall go there.
+            now = [e for e in left if e.step == step and (e.states or self._goals(e))]
+            if now and (found := self._of_free_hands(now, moment)):
                 break
         # Where it has gone to it does something before it goes on.
         self._offer = {one for one in found if self._is_here(*one, moment.at)} or {
@@ -407,7 +405,7 @@ class ShortDialogue:
         """What is held is changed where it can be, else brought to where it goes and put down."""
         found = _Calls()
         for errand, number in ((e, n) for e in now for n in held if n in self._todo(e)):
-            goals = self._goals(errand)
+            goals = self._left(errand, number, moment)
             found |= {(SkillName.NAVIGATE, goal) for goal in goals}
             if errand.states and not (goals and errand.skill and errand.skill.needs.at):
                 is_here = not errand.needs or self._stands(moment.at) & {*goals}
@@ -418,16 +416,23 @@ class ShortDialogue:
             found |= {(SkillName.OPEN, goal) for goal in shut}
             found |= {(SkillName.PLACE, goal) for goal in goals if goal not in shut}
             found |= {(SkillName.NAVIGATE, n) for noun in errand.beside for n in self._known(noun)}
-        # What is held for nothing, or for later, is put down where the agent is.
-        anywhere = (SkillName.NAVIGATE, SkillName.PLACE)
-        return found or {(verb, number) for verb in anywhere for number in self._furniture}
+        return found or self._put_away(held, moment)
+
+    def _put_away(self, held: Collection[str], moment: Moment) -> _Calls:
+        """What is held for nothing, or for later, is put down in the room where the agent is."""
+        flat = [n for n, cls in self._kinds().items() if _takes(cls, (Relation.ON,))]
+        words = [*map(self._word, held)]
+        free = [n for n in flat if any((w, self._word(n)) not in moment.cramped for w in words)]
+        room = self._room(moment.at.rpartition("_")[2])
+        near = [n for n in free if self._room(n) == room] or free
+        return {(verb, n) for verb in (SkillName.NAVIGATE, SkillName.PLACE) for n in near}
 
     def _of_free_hands(self, now: Sequence[Errand], moment: Moment) -> _Calls:
         """What is known is gone to and handled; if nothing is, what is missing is looked for."""
         found = _Calls()
         for errand, number in ((e, n) for e in now for n in self._todo(e)):
-            goals, holder = self._goals(errand), self._told[number].holder
-            if self._told[number].is_held:
+            goals, holder = self._left(errand, number, moment), self._told[number].holder
+            if self._told[number].is_held or not (goals or errand.states):
                 continue
             found.add((SkillName.NAVIGATE, number))
             is_there = errand.states and (not errand.needs or self._stands(moment.at) & {*goals})
@@ -465,9 +470,10 @@ class ShortDialogue:
         return replace(words, objects=objects, furniture=furniture, holders=holders)
 
     def relations(self) -> tuple[Relation, ...]:
-        """How what is held may be put down."""
+        """How what is held may be put down; what is held for nothing, on something."""
         held, now = self._held(), self._now()
         ways = {errand.relations for errand in now if held.intersection(self._todo(errand))}
+        ways = ways or ({(Relation.ON,)} if held and self._errands else ways)
         return ways.pop() if len(ways) == 1 else PUT_DOWN
 
     def needless(self, moment: Moment) -> Iterable[SkillCall]:
@@ -556,6 +562,12 @@ class ShortDialogue:
             passed.append(number)
             number = self._told[number].holder
         return passed
+
+
+def _takes(cls: FurnitureClass, ways: Collection[Relation]) -> bool:
+    """Whether furniture of a class has where something can be put in one of these ways."""
+    parts = ((Relation.ON, cls.surfaces), (Relation.WITHIN, cls.interiors))
+    return any(way in ways and part for way, part in parts)
 
 
 def _has(states: str, state: str, *, value: bool, is_seen: bool) -> bool:

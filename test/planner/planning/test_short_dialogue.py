@@ -24,8 +24,8 @@ from planner.planning.numbered_dialogue import (
 )
 from planner.planning.part import PlannerChoice, make_planner
 from planner.planning.planner import AgentResult, Task
-from planner.planning.planner_model import Repeats
-from planner.planning.short_dialogue import SHORT_SYSTEM, Moment, ShortDialogue, errands_of
+from planner.planning.planner_model import Moment, Repeats
+from planner.planning.short_dialogue import SHORT_SYSTEM, ShortDialogue, errands_of
 from planner.training.traces.record import Provenance, TraceRecorder, messages_of
 from planner.world.errors import PlannerError
 from planner.world.skill import SkillCall, SkillCode, SkillResult
@@ -58,9 +58,11 @@ def offered(
     held: Iterable[str] = (),
     shut: Iterable[str] = (),
     explored: Iterable[str] = (),
+    cramped: Iterable[tuple[str, str]] = (),
 ) -> set[str]:
     """What an agent's grammar offers: calls with one entity, and where it may put things."""
-    now = Moment(at, frozenset(held), frozenset(shut), frozenset(explored))
+    known = frozenset(held), frozenset(shut), frozenset(explored)
+    now = Moment(at, *known, cramped=frozenset(cramped))
     needless = {
         (call.name, call.arguments[-1]) for call in dialogue.needless(now) if call.arguments
     }
@@ -208,6 +210,46 @@ def test_what_is_to_be_filled_is_filled_at_a_faucet_before_it_is_put_down() -> N
     assert offered(dialogue, "sink_105", held=["cup_149"]) == {"Fill cup_149"}
 
 
+def test_what_has_no_room_somewhere_is_brought_elsewhere_that_is_meant() -> None:
+    dialogue = ShortDialogue("Put the cups on a counter.", HOUSE)
+    told(dialogue, f"Add Object.149: {SINK}", "Add Object.150 (picked): cup")
+    full = ("cup_150", "counter_101")
+    assert offered(dialogue, "counter_101", ["cup_150"], cramped=[full]) == {"Navigate counter_102"}
+    # The other cup may be smaller; where there is room nowhere, it is put down and left.
+    both = [full, ("cup_150", "counter_102")]
+    assert "Place tv_stand_100" in offered(dialogue, "tv_stand_100", ["cup_150"], cramped=both)
+    told(dialogue, "Update Object.150: cup with the Object.100")
+    assert offered(dialogue, "tv_stand_100", cramped=both) == {"Navigate cup_149"}
+
+
+def test_what_is_held_for_nothing_is_put_down_on_something_in_the_same_room() -> None:
+    rest = ["Object.106: shower in bathroom_0", "Object.107: trash can in bathroom_0"]
+    dialogue = ShortDialogue("Fill the cup.", [*HOUSE, *rest, "Object.108: floor lamp in office_0"])
+    told(dialogue, f"Add Object.149: {COUNTER}", "Update Object.149 (picked): cup")
+    told(dialogue, "Update Object.149 (picked): cup filled with water")
+    held = ["cup_149"]
+    assert dialogue.relations() == ("on",)
+    assert "Place sink_105" in offered(dialogue, "sink_105", held)
+    full = [("cup_149", "sink_105"), ("cup_149", "shower_106")]
+    away = offered(dialogue, "sink_105", held, cramped=full)
+    assert away == {
+        f"Navigate {word}"
+        for word in ("tv_stand_100", "counter_101", "counter_102", "chest_of_drawers_103")
+    }
+
+
+def test_what_goes_to_a_room_goes_on_something_and_not_where_there_is_no_furniture() -> None:
+    bin_ = "Object.106: trash can in bathroom_0"
+    dialogue = ShortDialogue(
+        "Put the cup in the bathroom, and the radio in the hall.", [*HOUSE, bin_]
+    )
+    told(dialogue, "Add Object.149 (picked): cup", "Add Object.151: radio with the Object.102")
+    assert offered(dialogue, "counter_101", ["cup_149"]) == {"Navigate sink_105"}
+    told(dialogue, "Update Object.149: cup with the Object.105")
+    # Nothing in the hall can take a radio: it stays, and nothing is looked for.
+    assert not offered(dialogue, "sink_105")
+
+
 def test_no_more_things_are_taken_than_are_asked_for() -> None:
     dialogue = ShortDialogue("Put a cup on the tv stand.", HOUSE)
     told(dialogue, f"Add Object.149: {COUNTER}", f"Add Object.150: {COUNTER}")
@@ -329,7 +371,7 @@ def test_the_short_wording_offers_what_serves_a_task_that_is_understood(toy_worl
     things = world.belief().of_kind(EntityKind.OBJECT)
     thing = next(node for node in things if node.parent in world.belief().nodes)
     word = word_of(thing, Naming.CLASSES)
-    task = Task(f"Put the {thing.class_name} on the bed.", tuple(world.agents))
+    task = Task(f"Put the {thing.class_name} on the table.", tuple(world.agents))
     model = ScriptedModel(())
     planner, now = (
         make_react(task, model, wording=Wording.SHORT),
@@ -451,7 +493,7 @@ def test_where_all_that_is_possible_is_offered_the_model_is_asked_for_each_call(
     world = toy_world(agents={"agent_0": AgentKind.HUMAN})
     things = world.belief().of_kind(EntityKind.OBJECT)
     cup, apple, *_ = (word_of(node, Naming.CLASSES) for node in things)
-    task = Task("Put the cup on the bed.", tuple(world.agents))
+    task = Task("Put the cup on the table.", tuple(world.agents))
     said = [f"Pick[{apple}]", f"Pick[{cup}]", "Done[]"]
     model = ScriptedModel(said)
     planner = make_react(task, model, wording=Wording.SHORT, serves=False)
