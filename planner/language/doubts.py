@@ -31,7 +31,6 @@ _ASKING = words(table("asking"))
 _THAT = ("that", "this")
 _MODALS = words("can may might should will could would")
 _HELD = (Relation.ON_TOP, Relation.IN)
-_BASINS = ("sink", "basin")
 _SEATS = words("couch sofa bed chair armchair")
 _WASHERS = frozenset({"washing machine", "washer", "dishwasher"})
 
@@ -60,7 +59,6 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         _of_a_remark(source, order, do)
         _gone_with(source, do)
         _beside_both(source, do)
-        _in_light(source, do)
         _aside(source, do)
     for one, other in itertools.combinations(order.requests, 2):
         if says_again(other, one):
@@ -162,7 +160,9 @@ def _from_there(source: Source, going: Do, do: Do) -> None:
     fetched = do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to)
     anywhere = any(not thing.where for thing in _nouns(do))
     went = going.act is Act.GO and source.word(going.start) != "come"
-    if went and places and fetched and anywhere:
+    # "Go to the office. Find a pen, bring the pen to the desk".
+    found = do.act is Act.MOVE and source.starts(going.end, ". find")
+    if went and places and (fetched or found) and anywhere:
         raise source.ask(AskReason.WHICH, going.start, do.end)
     got = going.taken and any(w.anchor is Spot.ME for w in going.to)
     if got and do.act is Act.GO:
@@ -179,13 +179,15 @@ def _beside_both(source: Source, do: Do) -> None:
 
 
 def _aside(source: Source, do: Do) -> None:
-    """Asks about "the pen at the back of the desk" and "the sink in the room on the left"."""
+    """Asks about "the pen at the back of the desk"; refuses what is "in the light"."""
     phrases = (*do.things, *(where.anchor for where in do.to))
     within = [noun for phrase in phrases for noun in nouns_within(phrase)]
     held = [(noun, where) for noun in within for where in noun.where]
     for noun, where in held + [(noun, where) for noun in _nouns(do) for where in do.to]:
         if not isinstance(anchor := where.anchor, Noun):
             continue
+        if where.relation is Relation.IN and anchor.kind.split()[-1:] == ["light"]:
+            raise source.unknown(where.start, where.end)
         said = source.starts(where.start, "at the back of", *ON_A_SIDE)
         stands = is_furniture(noun) or (is_light(noun) and anchor.kind in _SEATS)
         if said and is_furniture(anchor) and not stands:
@@ -199,14 +201,6 @@ def _aside(source: Source, do: Do) -> None:
         if either or (anchor.kind == "room" and anchor.pick and where.way is Way.STATIC):
             # "The bin next to the table with the box".
             raise source.ask(AskReason.WHICH, where.start, where.end)
-
-
-def _in_light(source: Source, do: Do) -> None:
-    """Refuses "find the vase in the light": nothing is in a light."""
-    for where in (*do.to, *(where for noun in _nouns(do) for where, _ in _places(noun))):
-        light = isinstance(where.anchor, Noun) and where.anchor.kind.split()[-1:] == ["light"]
-        if light and where.relation is Relation.IN:
-            raise source.unknown(where.start, where.end)
 
 
 def _gone_with(source: Source, do: Do) -> None:
@@ -241,7 +235,7 @@ def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
         pours = any(found.verb.frame is Frame.POUR for found in verbs_at(source.words, do.start))
         fixed = is_room(anchor) or (is_furniture(anchor) and not pours)
         onto = held and "empty" in do.states and not fixed
-        sided = anchor.pick in (Pick.LEFTMOST, Pick.RIGHTMOST) and anchor.kind in _BASINS
+        sided = anchor.pick in (Pick.LEFTMOST, Pick.RIGHTMOST) and anchor.kind in ("sink", "basin")
         washed = (
             held
             and "clean" in do.states
@@ -269,6 +263,10 @@ def _listed(source: Source, do: Do) -> None:
         if do.act is Act.FIND and one.start == other.start and one.count == 1:
             # "Look for my phone in the hall and the office".
             raise source.ask(AskReason.WHICH, do.start, do.end)
+        done = other.bare and one.kind == other.kind and any(verbs_at(source.words, other.start))
+        if done or source.starts(other.start, "drink from"):
+            # "Find box, open box".
+            raise source.unknown(other.start, other.end)
         near = source.words[max(0, other.start - 3) : other.end]
         undetermined = other.count is Amount.ALL and not other.definite
         some = one.count in (Amount.SOME, Amount.FEW) and source.word(other.start) not in THE
@@ -298,7 +296,9 @@ def _there_or_from_there(source: Source, do: Do) -> None:
     if {Spot.BACK, Spot.HERE} <= {w.anchor for w in do.to if isinstance(w.anchor, Spot)}:
         # "Bring the keys back here": where they were, or to the speaker?
         raise source.ask(AskReason.WHERE, do.start, do.end)
-    if source.starts(do.start, "clean off") and any(map(is_furniture, _nouns(do))):
+    if source.starts(do.start, "clean off", "clean out", "cleaning out") and any(
+        map(is_furniture, _nouns(do))
+    ):
         # "Clean off the table": of its dirt, or of what is on it?
         raise source.ask(AskReason.DONE, do.start, do.end)
     for noun in _nouns(do):
@@ -321,8 +321,10 @@ def _there_or_from_there(source: Source, do: Do) -> None:
                 raise source.ask(AskReason.WHERE, do.start, do.end)
             beside = where.way is Way.STATIC and where.start == noun.end
             fixed = is_room(anchor) or is_furniture(anchor) or anchor.kind == "floor"
-            if carried and beside and where.relation in _HELD and not fixed:
-                # "Move the knife in the cup to the sink": with the cup?
+            put = any(w.relation is Relation.ON_TOP and w.way is Way.STATIC for w in do.to)
+            drawer = put and not do.stated and anchor.kind.endswith("drawer")
+            if beside and where.relation in _HELD and ((carried and not fixed) or drawer):
+                # "Move the knife in the cup to the sink": with the cup? "In a drawer on the desk".
                 raise source.ask(AskReason.WHICH, noun.start, where.end)
 
 

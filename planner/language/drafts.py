@@ -237,8 +237,7 @@ def says_again(do: Do, earlier: Do) -> bool:
     """Whether two requests that may be about other things of a kind are one by their words."""
     said = [
         (
-            on.act, on.states, on.occasion, on.people, on.arrangement,
-            on.who is Actor.SPEAKER,
+            on.act, on.states, on.occasion, on.people, on.arrangement, on.who is Actor.SPEAKER,
             [thing.signature for thing in on.things if isinstance(thing, Noun)],
             [(w.relation, w.anchor.signature if isinstance(w.anchor, Noun) else str(w.anchor))
              for w in on.to],
@@ -249,9 +248,8 @@ def says_again(do: Do, earlier: Do) -> bool:
         isinstance(t, Noun) and not (t.definite or t.other or t.count is Amount.ALL)
         for t in do.things
     ))  # fmt: skip
-    return (
-        loose and said[0] == said[1] and not any(a is b for a in do.things for b in earlier.things)
-    )
+    apart = {*map(id, do.things)}.isdisjoint(map(id, earlier.things))
+    return loose and apart and said[0] == said[1]
 
 
 def several(noun: Noun) -> bool:

@@ -260,6 +260,10 @@ class Order:
         """Whether the latest request about the same things is the same one."""
         for earlier in reversed(self.requests):
             if any(same(a, b) for a in earlier.things for b in do.things):
+                went = any(o.act is Act.GO and o.start > earlier.start for o in self.requests)
+                if repeats(do, earlier) and went:
+                    # "Switch on the light. Go to the hall. Switch on the light".
+                    raise self._source.ask(AskReason.WHICH, do.start, do.end)
                 return repeats(do, earlier)
         return False
 
