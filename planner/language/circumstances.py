@@ -70,8 +70,7 @@ class Circumstances(Remarks):
     def _people_said(self, at: int) -> int:
         """Reads "there will be four of us", "it is just me": for how many a table is set."""
         source = self._source
-        i = source.longest(at, _THERE_ARE)
-        if not i:
+        if not (i := source.longest(at, _THERE_ARE)):
             return 0
         number = NUMBERS.get(source.word(i), 0)
         alone = source.starts(i, "me", "just me", "only me", "the one of us")
@@ -153,10 +152,9 @@ class Circumstances(Remarks):
             rest = range(found[1], stop)
             if not inflected or any(map(self._names, rest)):
                 return False
-            if any(source.longest(k, PREPOSITION_WORDS) for k in rest[:3]):
-                located = self.located(found[1] + 1)[0]
-                if located:
-                    return False
+            said = any(source.longest(k, PREPOSITION_WORDS) for k in rest[:3])
+            if said and self.located(found[1] + 1)[0]:
+                return False
             return self._note(found[0], at, stop)
         for k in range(at + 1, min(at + 6, stop)):
             if not self._names(k) and source.word(k) not in ARTICLES:
@@ -171,14 +169,7 @@ class Circumstances(Remarks):
 
     def _note(self, parts: list[Segment], at: int, stop: int) -> bool:
         """Makes things what "it" and "them" can mean."""
-        things = self.attach(parts)
-        last = things[-1]
-        for thing in things:
-            if isinstance(thing, Noun) and isinstance(last, Noun) and not thing.where:
-                # "He left his cap and his gloves on the bed".
-                thing.where = list(last.where)
-            if isinstance(thing, Noun) and isinstance(thing.count, int):
-                thing.definite = True
+        things = self._left_there(parts)
         if not all(isinstance(thing, Noun) and thing.kind for thing in things):
             return False
         self._discourse.accept(Do(Act.MENTION, things, at, stop))
@@ -287,8 +278,7 @@ class Announcements(Circumstances):
         polite = source.longest(i, TO_DO)
         joint = source.longest(i, JOINTLY)
         i = max(i, polite, joint)
-        verb = self._announcing(i, joint=bool(joint))
-        if not verb:
+        if not (verb := self._announcing(i, joint=bool(joint))):
             return 0
         vague = bool(source.longest(i, VAGUE_MOVES))
         if vague and self.order.requests:
@@ -369,8 +359,7 @@ class Announcements(Circumstances):
         rooms: list[Noun] = []
         i = start
         while i < end:
-            found = self.noun(i)
-            if found is None:
+            if (found := self.noun(i)) is None:
                 i += 1
                 continue
             rooms += [noun for noun in [found[0]] if is_room(noun)]

@@ -54,16 +54,14 @@ class Clauses(Statements):
         source = self._source
         if not source.longest(at, POINTING):
             return None
-        found = self._existing(at)
-        if found is None or source.word(found[1]) != "?":
+        if (found := self._existing(at)) is None or source.word(found[1]) != "?":
             return None
         return found if source.size > found[1] + 1 else None
 
     def _polite(self, at: int) -> Dos | None:
         """Reads "Could you ...", "would you mind ...ing"."""
         source = self._source
-        end = source.longest(at, TO_DO)
-        if end:
+        if end := source.longest(at, TO_DO):
             i = self.skip(end)
             if (
                 found := (self._negative(i) if source.word(end) == "not" else None)
@@ -83,8 +81,7 @@ class Clauses(Statements):
     def _who_does(self, at: int) -> Dos | None:
         """Reads "My part is slicing the bread"."""
         source = self._source
-        end = source.longest(at, _WHO_WORDS)
-        if not end:
+        if not (end := source.longest(at, _WHO_WORDS)):
             return None
         found = self.verb_phrase(end, {Form.BASE, Form.ING})
         return self._by(_WHO_DOES[source.words[at:end]], found)
@@ -166,8 +163,7 @@ class Clauses(Statements):
         best: Dos | None = None
         if end := source.starts(at, "worry about"):
             # "Do not worry about the pan, I will wash it" forbids nothing.
-            spared = self.objects(end)
-            if spared is None:
+            if (spared := self.objects(end)) is None:
                 return None
             return [Do(Act.MENTION, self.attach(spared[0]), at, spared[1])], spared[1]
         for found in verbs_at(source.words, at):
@@ -195,8 +191,7 @@ class Clauses(Statements):
     def _wish(self, at: int) -> Dos | None:
         """Reads "I want the toolbox in the garage", "make sure the microwave is off"."""
         source = self._source
-        end = source.longest(at, SHALL_BE)
-        if not end:
+        if not (end := source.longest(at, SHALL_BE)):
             return None
         words = source.words[at:end]
         i = self.skip(end)
@@ -215,8 +210,7 @@ class Clauses(Statements):
         guess = words in GUESSED
         if words in WEAK_WISHES:
             return None
-        segments = self.objects(i)
-        if segments is None:
+        if (segments := self.objects(i)) is None:
             return None
         parts, end = segments
         ahead = source.words[end:]

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Iterator
 
 from planner.language.checks import DETERMINED
-from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within
+from planner.language.drafts import Act, Do, Noun, Way, Where, nouns_within, says_again
 from planner.language.english import THE, TOO, table, words
 from planner.language.lexicon import (
     BY_HEIGHT,
@@ -14,14 +14,16 @@ from planner.language.lexicon import (
     Amount,
     Bound,
     Occasion,
+    Pick,
     Relation,
     Spot,
     is_hollow,
 )
 from planner.language.modifiers import VESSELS
 from planner.language.ordering import Order
-from planner.language.places import BY_SIDE, is_furniture, is_room
+from planner.language.places import BY_SIDE, ON_A_SIDE, is_furniture, is_room
 from planner.language.reading import AskReason, Source
+from planner.language.state_frames import is_light
 from planner.language.verbs import Form, Frame, verbs_at
 from planner.world.catalogue import default_word_meanings
 
@@ -29,6 +31,7 @@ _ASKING = words(table("asking"))
 _THAT = ("that", "this")
 _MODALS = words("can may might should will could would")
 _HELD = (Relation.ON_TOP, Relation.IN)
+_SEATS = words("couch sofa bed chair armchair")
 _WASHERS = frozenset({"washing machine", "washer", "dishwasher"})
 
 
@@ -56,6 +59,11 @@ def doubt(source: Source, order: Order, *, sure: bool) -> None:
         _of_a_remark(source, order, do)
         _gone_with(source, do)
         _beside_both(source, do)
+        _aside(source, do)
+    for one, other in itertools.combinations(order.requests, 2):
+        if says_again(other, one):
+            # "Put a cup in the sink. Put a cup in the sink": two?
+            raise source.ask(AskReason.WHICH, other.start, other.end)
     for going, do in itertools.pairwise(order.requests):
         _from_there(source, going, do)
     if not sure:
@@ -152,7 +160,9 @@ def _from_there(source: Source, going: Do, do: Do) -> None:
     fetched = do.act is Act.MOVE and any(w.anchor is Spot.ME for w in do.to)
     anywhere = any(not thing.where for thing in _nouns(do))
     went = going.act is Act.GO and source.word(going.start) != "come"
-    if went and places and fetched and anywhere:
+    # "Go to the office. Find a pen, bring the pen to the desk".
+    found = do.act is Act.MOVE and source.starts(going.end, ". find")
+    if went and places and (fetched or found) and anywhere:
         raise source.ask(AskReason.WHICH, going.start, do.end)
     got = going.taken and any(w.anchor is Spot.ME for w in going.to)
     if got and do.act is Act.GO:
@@ -166,6 +176,31 @@ def _beside_both(source: Source, do: Do) -> None:
         joined = source.word(where.end) == "and" and where.end + 1 == thing.start
         if joined and where.relation in BY_SIDE and not source.longest(thing.end, TOO):
             raise source.ask(AskReason.WHICH, where.start, thing.end)
+
+
+def _aside(source: Source, do: Do) -> None:
+    """Asks about "the pen at the back of the desk"; refuses what is "in the light"."""
+    phrases = (*do.things, *(where.anchor for where in do.to))
+    within = [noun for phrase in phrases for noun in nouns_within(phrase)]
+    held = [(noun, where) for noun in within for where in noun.where]
+    for noun, where in held + [(noun, where) for noun in _nouns(do) for where in do.to]:
+        if not isinstance(anchor := where.anchor, Noun):
+            continue
+        if where.relation is Relation.IN and anchor.kind.split()[-1:] == ["light"]:
+            raise source.unknown(where.start, where.end)
+        said = source.starts(where.start, "at the back of", *ON_A_SIDE)
+        stands = is_furniture(noun) or (is_light(noun) and anchor.kind in _SEATS)
+        if said and is_furniture(anchor) and not stands:
+            raise source.ask(AskReason.WHERE, where.start, where.end)
+        later = [on for on in noun.holding if isinstance(on, Noun) and on.start > anchor.start]
+        either = is_furniture(anchor) and where.relation in BY_SIDE and any(
+            "with" in source.words[anchor.start : on.start]
+            and source.word(on.end) not in ("in", "on", "inside")
+            for on in later
+        )  # fmt: skip
+        if either or (anchor.kind == "room" and anchor.pick and where.way is Way.STATIC):
+            # "The bin next to the table with the box".
+            raise source.ask(AskReason.WHICH, where.start, where.end)
 
 
 def _gone_with(source: Source, do: Do) -> None:
@@ -182,6 +217,9 @@ def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
     if do.act is Act.MAKE and noun.kind == PERSON:
         # "Serve coffee to the guests".
         raise source.unknown(do.start, do.end)
+    if noun.holding and source.starts(do.start + 1, "the door"):
+        # "Go to the counter with the microwave and open the door".
+        raise source.ask(AskReason.WHICH, do.start, do.end)
     for where, anchor in _places(noun):
         loose = not (anchor.definite or is_furniture(anchor) or is_room(anchor))
         if do.tempers and loose and where.relation in _HELD and where.way is Way.STATIC:
@@ -197,7 +235,12 @@ def _held_oddly(source: Source, do: Do, noun: Noun) -> None:
         pours = any(found.verb.frame is Frame.POUR for found in verbs_at(source.words, do.start))
         fixed = is_room(anchor) or (is_furniture(anchor) and not pours)
         onto = held and "empty" in do.states and not fixed
-        washed = held and "clean" in do.states and anchor.kind in _WASHERS
+        sided = anchor.pick in (Pick.LEFTMOST, Pick.RIGHTMOST) and anchor.kind in ("sink", "basin")
+        washed = (
+            held
+            and "clean" in do.states
+            and (anchor.kind in _WASHERS or (sided and noun.count == 1))
+        )
         if (spread and one) or used or (poured and where.start > do.start) or onto or washed:
             raise source.ask(AskReason.WHICH, noun.start, max(where.end, noun.end))
 
@@ -220,6 +263,10 @@ def _listed(source: Source, do: Do) -> None:
         if do.act is Act.FIND and one.start == other.start and one.count == 1:
             # "Look for my phone in the hall and the office".
             raise source.ask(AskReason.WHICH, do.start, do.end)
+        done = other.bare and one.kind == other.kind and any(verbs_at(source.words, other.start))
+        if done or source.starts(other.start, "drink from"):
+            # "Find box, open box".
+            raise source.unknown(other.start, other.end)
         near = source.words[max(0, other.start - 3) : other.end]
         undetermined = other.count is Amount.ALL and not other.definite
         some = one.count in (Amount.SOME, Amount.FEW) and source.word(other.start) not in THE
@@ -249,7 +296,9 @@ def _there_or_from_there(source: Source, do: Do) -> None:
     if {Spot.BACK, Spot.HERE} <= {w.anchor for w in do.to if isinstance(w.anchor, Spot)}:
         # "Bring the keys back here": where they were, or to the speaker?
         raise source.ask(AskReason.WHERE, do.start, do.end)
-    if source.starts(do.start, "clean off") and any(map(is_furniture, _nouns(do))):
+    if source.starts(do.start, "clean off", "clean out", "cleaning out") and any(
+        map(is_furniture, _nouns(do))
+    ):
         # "Clean off the table": of its dirt, or of what is on it?
         raise source.ask(AskReason.DONE, do.start, do.end)
     for noun in _nouns(do):
@@ -272,8 +321,10 @@ def _there_or_from_there(source: Source, do: Do) -> None:
                 raise source.ask(AskReason.WHERE, do.start, do.end)
             beside = where.way is Way.STATIC and where.start == noun.end
             fixed = is_room(anchor) or is_furniture(anchor) or anchor.kind == "floor"
-            if carried and beside and where.relation in _HELD and not fixed:
-                # "Move the knife in the cup to the sink": with the cup?
+            put = any(w.relation is Relation.ON_TOP and w.way is Way.STATIC for w in do.to)
+            drawer = put and not do.stated and anchor.kind.endswith("drawer")
+            if beside and where.relation in _HELD and ((carried and not fixed) or drawer):
+                # "Move the knife in the cup to the sink": with the cup? "In a drawer on the desk".
                 raise source.ask(AskReason.WHICH, noun.start, where.end)
 
 

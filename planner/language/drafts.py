@@ -94,6 +94,19 @@ class Noun:
     wears: list[str] = field(default_factory=list)
 
     @property
+    def signature(self) -> tuple[object, ...]:
+        """What a definite description says, for comparison."""
+        return (
+            self.kind, self.count, self.color, self.material, self.size, self.pick, self.nth,
+            tuple(self.states),
+            tuple(
+                (w.relation, w.anchor.signature if isinstance(w.anchor, Noun) else str(w.anchor))
+                for w in self.where
+            ),
+            len(self.other_than), len(self.holding), self.elsewhere, self.name, tuple(self.wears),
+        )  # fmt: skip
+
+    @property
     def described(self) -> bool:
         """Whether more than the kind is known."""
         return bool(
@@ -218,6 +231,25 @@ class Do:
     spells_out: Do | None = None
     tempers: bool = False
     heats: Noun | None = None
+
+
+def says_again(do: Do, earlier: Do) -> bool:
+    """Whether two requests that may be about other things of a kind are one by their words."""
+    said = [
+        (
+            on.act, on.states, on.occasion, on.people, on.arrangement, on.who is Actor.SPEAKER,
+            [thing.signature for thing in on.things if isinstance(thing, Noun)],
+            [(w.relation, w.anchor.signature if isinstance(w.anchor, Noun) else str(w.anchor))
+             for w in on.to],
+        )
+        for on in (do, earlier)
+    ]  # fmt: skip
+    loose = do.act is Act.PREPARE or (do.act in (Act.MOVE, Act.MAKE) and any(
+        isinstance(t, Noun) and not (t.definite or t.other or t.count is Amount.ALL)
+        for t in do.things
+    ))  # fmt: skip
+    apart = {*map(id, do.things)}.isdisjoint(map(id, earlier.things))
+    return loose and apart and said[0] == said[1]
 
 
 def several(noun: Noun) -> bool:

@@ -156,8 +156,7 @@ class FollowUps(Announcements):
         return found if wholes else None
 
     def _is_where(self, wheres: list[Where], at: int, i: int) -> Dos | None:
-        things = self.objects(i)
-        if things is None or any(part.wheres for part in things[0]):
+        if (things := self.objects(i)) is None or any(part.wheres for part in things[0]):
             return None
         return [Do(Act.MOVE, self.attach(things[0]), at, things[1], wheres)], things[1]
 

@@ -66,8 +66,7 @@ class Frames(MovingFrames):
             return None
         i = at + first.length
         comma = source.word(i) == ","
-        joined = source.starts(i, "and then", "and", ", and then", ", and", ",")
-        if not joined:
+        if not (joined := source.starts(i, "and then", "and", ", and then", ", and", ",")):
             return None
         rest = self.shared_object(joined) or (
             None
@@ -106,8 +105,7 @@ class Frames(MovingFrames):
     def hands_off(self, at: int) -> Dos | None:
         """Reads "hands off my laptop"."""
         off = self._source.starts(at, "hands off of", "hands off")
-        spared = self.objects(off) if off else None
-        if spared is None:
+        if (spared := self.objects(off) if off else None) is None:
             return None
         return [Do(Act.LEAVE, self.attach(spared[0]), at, spared[1])], spared[1]
 
@@ -116,8 +114,7 @@ class Frames(MovingFrames):
         source = self._source
         if source.starts(i, "your hands off"):
             return self.hands_off(i + 1)
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         if result := self.result(end, parts, start):
@@ -154,6 +151,10 @@ class Frames(MovingFrames):
             return self._whereabouts(start, i + 1)
         if given is None and verb.base in ("search", "check"):
             return self._searched(start, i)
+        lit = self.examine(verb, start, i, given) if source.word(start) == "see" else None
+        if lit and "light" in source.words[i : lit[1]]:
+            # "See the vase in the light of the lamp".
+            return lit
         segments = self._segments(i, given)
         if verb.base in _WHERE_ONLY or segments is None or not self._no_targets(segments[0]):
             return None
@@ -167,8 +168,7 @@ class Frames(MovingFrames):
         place = self.item(at)
         if place is None or not isinstance(place[0], Noun) or self._source.word(place[1]) != "for":
             return None
-        found = self.objects(place[1] + 1)
-        if found is None or any(part.wheres for part in found[0]):
+        if (found := self.objects(place[1] + 1)) is None or any(part.wheres for part in found[0]):
             return None
         things = self.attach(found[0])
         relation = Relation.IN if is_room(place[0]) else Relation.AT
@@ -179,8 +179,7 @@ class Frames(MovingFrames):
         """Reads "(find out) where my glasses have got to", "where I left the keys"."""
         source = self._source
         if (owner := source.longest(at, OWNERS)) and (left := source.longest(owner, LEFT)):
-            found = self.objects(left)
-            if found is None or not self._no_targets(found[0]):
+            if (found := self.objects(left)) is None or not self._no_targets(found[0]):
                 return None
             return [Do(Act.FIND, self.attach(found[0]), start, found[1])], found[1]
         found = self.objects(at, subject=True)
@@ -226,8 +225,7 @@ class Frames(MovingFrames):
     def leave(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """LEAVE: alone, in a state, or at a place."""
         source = self._source
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         if any(isinstance(thing, Noun) and is_room(thing) for thing in parts[0].things):
@@ -288,15 +286,13 @@ class Frames(MovingFrames):
 
     def touch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """TOUCH, read only under a negation: things stay as they are."""
-        segments = self._segments(i, given)
-        if segments is None or not self._no_targets(segments[0]):
+        if (segments := self._segments(i, given)) is None or not self._no_targets(segments[0]):
             return None
         return [Do(Act.LEAVE, self.attach(segments[0]), start, segments[1])], segments[1]
 
     def handle(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """HANDLE: who is responsible for things; what is done with them is said elsewhere."""
-        segments = self._segments(i, given)
-        if segments is None or not self._no_targets(segments[0]):
+        if (segments := self._segments(i, given)) is None or not self._no_targets(segments[0]):
             return None
         do = Do(
             Act.MENTION, self.attach(segments[0]), start, segments[1], who=Actor.ROBOT, taken=True

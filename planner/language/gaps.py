@@ -88,8 +88,7 @@ class Gaps(Clauses):
             i += 1
         tidies = last is not None and last.occasion is Occasion.TIDY
         i += tidies and source.word(i) == "do"
-        found = self.objects(i)
-        if found is None:
+        if (found := self.objects(i)) is None:
             return None
         parts, end = found
         if (
@@ -150,7 +149,7 @@ class Gaps(Clauses):
             if all(p.to or p.arrangement for p in placed):
                 return [self.move(p, i, end) for p in placed], end
             return None
-        if last is None or (last.act is Act.MENTION and not last.taken):
+        if last is None or last.act is Act.GO or (last.act is Act.MENTION and not last.taken):
             return None
         too = source.longest(end, TOO) or (
             end + 1 if source.word(end) == "," and source.longest(end + 1, TOO) else 0
@@ -193,8 +192,7 @@ class Gaps(Clauses):
 
     def _off_gap(self, at: int, last: Do) -> Dos | None:
         """Reads "And the radio off" after "switch the laptop on"."""
-        found = self.objects(at)
-        if found is None:
+        if (found := self.objects(at)) is None:
             return None
         end = self._on_off(found[1])
         if not end or not any(state.startswith("powered") for state in last.states):
@@ -208,8 +206,7 @@ class Gaps(Clauses):
     def _again(self, at: int, last: Do | None) -> Dos | None:
         if last is None:
             return None
-        segments = self.objects(at)
-        if segments is None:
+        if (segments := self.objects(at)) is None:
             return None
         return [self._like(last, self.attach(segments[0]), at, segments[1])], segments[1]
 
@@ -242,8 +239,7 @@ class Gaps(Clauses):
                 return ([banned], end) if banned else None
             # "On the bed, not on the floor" says where it is now.
             return [Do(Act.MENTION, [], at, end)], end
-        segments = self.objects(at)
-        if segments is None or any(part.wheres for part in segments[0]):
+        if (segments := self.objects(at)) is None or any(part.wheres for part in segments[0]):
             return None
         things = segments[0][0].things
         place = things[0]

@@ -251,8 +251,7 @@ def read_answer(instruction: str, ask: Ask, text: str) -> Answer:
         if ask.reason is AskReason.DONE:
             pass
         elif ask.reason is AskReason.WHERE:
-            places = asked.places(noun, wheres)
-            if places:
+            if places := asked.places(noun, wheres):
                 short = f"the {text}" if noun is not None and noun.bare else text
                 return Answer(AnswerSort.PLACES, places=places, goal=asked.completed(short, places))
         elif things := asked.narrowed(noun, wheres):

@@ -440,8 +440,7 @@ def whole_of(kind: str) -> str:
 @cache
 def is_hollow(kind: str) -> bool:
     """Whether what is put into furniture of a kind is said to be in it, not on it."""
-    found = default_word_meanings().find(kind)
-    if found is None or not found.furniture:
+    if (found := default_word_meanings().find(kind)) is None or not found.furniture:
         return False
     pieces = [default_catalogue().furniture[name] for name in found.furniture]
     return all(piece.name in _BASINS or not piece.surfaces for piece in pieces)

@@ -20,7 +20,7 @@ from planner.language.english import (
 from planner.language.lexicon import Amount, Arrangement, Relation, Spot, can_be, includes
 from planner.language.modifiers import EXCEPT, Modified
 from planner.language.nouns import describe
-from planner.language.places import grouped, is_furniture, is_room
+from planner.language.places import ON_A_SIDE, grouped, is_furniture, is_room
 from planner.language.reading import STOPS, AskReason
 from planner.language.verbs import Form, verbs_at
 
@@ -42,12 +42,10 @@ class Items(Modified):
         if source.word(at) == "can" and source.word(at + 1) in ("you", "i", "we"):
             return None
         either = source.word(at) == "either"
-        found = self.described(at + either)
-        if found is None:
+        if (found := self.described(at + either)) is None:
             return None
         if isinstance(found[0], Noun) and source.word(found[1]) == "or":
-            other = self.described(found[1] + 1)
-            if other is None or not isinstance(other[0], Noun):
+            if (other := self.described(found[1] + 1)) is None or not isinstance(other[0], Noun):
                 return None
             return Either([found[0], other[0]], at, other[1]), other[1]
         if either:
@@ -307,14 +305,20 @@ class Lists(Items):
         return said and self._source.word(at + 1) in STOPS | {""}
 
     def _check_shared(self, things: list[Phrase]) -> None:
-        """Asks how far a number or adjective goes: "three plates and cups"."""
+        """Asks how far words go: "three plates and cups", "a clean cup and pan"."""
         first = things[0]
-        if not isinstance(first, Noun) or not first.plural or first.bare:
+        if not isinstance(first, Noun) or first.bare:
             return
         for thing in things[1:]:
-            if not isinstance(thing, Noun) or not thing.bare or not thing.plural:
+            if not isinstance(thing, Noun) or thing.plural is not first.plural:
                 continue
-            said = first.states or first.color or first.size or isinstance(first.count, int)
+            joined = first.plural or self._source.words[first.end : thing.start] == ("and",)
+            # "The heated apple and potato".
+            heated = first.heated is not None and self._source.word(thing.start) not in THE
+            if not (joined and (thing.bare or heated)):
+                continue
+            said = first.states or first.color or first.size or first.heated is not None
+            said = said or (first.plural and isinstance(first.count, int))
             if said and not thing.described:
                 raise self._source.ask(AskReason.WHICH, first.start, thing.end)
 
@@ -491,10 +495,7 @@ class Lists(Items):
         return shared if all(isinstance(t, Noun) and not t.where for t in shared) else things[-1:]
 
     def _on_side(self, where: Where) -> bool:
-        on = self._source.starts(
-            where.start, "on the left of", "on the right of", "on the left side",
-            "on the right side", "on the left hand side", "on the right hand side",
-        )  # fmt: skip
+        on = self._source.starts(where.start, *ON_A_SIDE)
         return bool(on) and isinstance(where.anchor, Noun) and is_furniture(where.anchor)
 
     def _above(self, where: Where) -> bool:

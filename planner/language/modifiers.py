@@ -51,8 +51,7 @@ class Persons(Places):
 
     def person(self, at: int) -> tuple[Noun, int] | None:
         """A person, or several, with all that describes them: "the waving person at the sink"."""
-        found = self._named(at) or self._unnamed(at)
-        if found is None:
+        if (found := self._named(at) or self._unnamed(at)) is None:
             return None
         noun, i = found
         while end := self._trait(i, noun) or self._somewhere(i, noun):
@@ -64,8 +63,7 @@ class Persons(Places):
         """One place; a person is one that things are brought to or taken from."""
         source = self._source
         i = source.starts(at, "to", "over to", "back to", "from")
-        found = self.person(i) if i else None
-        if found is None:
+        if (found := self.person(i) if i else None) is None:
             return super().place(at)
         way = Way.FROM if source.word(at) == "from" else Way.TO
         return [Where(Relation.AT, found[0], way, at, found[1])], found[1]
@@ -134,8 +132,7 @@ class Persons(Places):
         source = self._source
         i = at + (source.word(at) in words("a an the"))
         color = _COLORS.get(source.word(i), "")
-        end = source.longest(i + bool(color), _GARMENT_WORDS)
-        if not end:
+        if not (end := source.longest(i + bool(color), _GARMENT_WORDS)):
             return 0
         garment = _GARMENTS[source.words[i + bool(color) : end]]
         noun.wears.append(f"{color} {garment}".strip())
@@ -144,8 +141,7 @@ class Persons(Places):
     def _somewhere(self, at: int, noun: Noun) -> int:
         """Reads where people are: "in the kitchen", "from the sink"; 0 if nothing says it."""
         i = self._source.longest(at, _BEFORE_TRAITS) or at
-        found = super().place(i)
-        if found is None or found[0][0].way is Way.TO or noun.where:
+        if (found := super().place(i)) is None or found[0][0].way is Way.TO or noun.where:
             return 0
         if not all(isinstance(where.anchor, Noun) for where in found[0]):
             return 0
@@ -196,8 +192,7 @@ class Modified(Persons):
         return found and (fresh(found[0]), found[1])
 
     def _read(self, at: int) -> tuple[Phrase, int] | None:
-        found = self.phrase(at)
-        if found is None:
+        if (found := self.phrase(at)) is None:
             return None
         phrase, i = found
         if isinstance(phrase, Pronoun) and phrase.word in ("those", "these"):
@@ -272,11 +267,9 @@ class Modified(Persons):
             if source.word(what[1]) in ("is", "are", "sits", "stands") and ends:
                 noun.holding.append(what[0])
                 return what[1] + 1
-        i = source.longest(at, _HOLDING)
-        if not i or source.word(i) in ("it", "them"):
+        if not (i := source.longest(at, _HOLDING)) or source.word(i) in ("it", "them"):
             return 0
-        found = self.noun(i)
-        if found is None:
+        if (found := self.noun(i)) is None:
             return 0
         inner, end = found
         more = self.noun(end + 1) if source.word(end) == "and" else None
@@ -374,8 +367,7 @@ class Modified(Persons):
 
     def _is_none_of(self, at: int, noun: Noun) -> int:
         """Reads "(a fruit that is not) a pear or an apple"; 0 if that is no thing."""
-        found = self.noun(at)
-        if found is None or not found[0].kind or found[0].definite:
+        if (found := self.noun(at)) is None or not found[0].kind or found[0].definite:
             return 0
         found[0].count = Amount.ALL
         noun.but.append(found[0])

@@ -51,8 +51,7 @@ class MovingFrames(OccasionFrames):
             late = self.objects(place[1])
             if late and place[0][0].way is not Way.FROM and not any(s.wheres for s in late[0]):
                 return [Do(Act.MOVE, self.attach(late[0]), start, late[1], place[0])], late[1]
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         if verb.base == "set" and not parts[-1].wheres and self._source.word(end) == "going":
@@ -133,8 +132,7 @@ class MovingFrames(OccasionFrames):
         bed = self.item(i)
         if bed is None or not isinstance(bed[0], Noun) or not is_furniture(bed[0]):
             return None
-        given = self.item(bed[1])
-        if given is None:
+        if (given := self.item(bed[1])) is None:
             return None
         to = Where(Relation.AT, bed[0], Way.TO, i, bed[1])
         return [self.move(Placed([given[0]], [to], None, []), start, given[1])], given[1]
@@ -265,8 +263,7 @@ class MovingFrames(OccasionFrames):
 
     def trash(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """TRASH, BIN: into the trash can."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         for where in segments[0][-1].wheres[-1:]:
             can = isinstance(where.anchor, Noun) and includes("trash can", where.anchor.kind)
@@ -290,8 +287,7 @@ class MovingFrames(OccasionFrames):
 
     def away(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """AWAY: to where such things belong."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         spot = Spot.BACK if verb.base == "put back" else Spot.USUAL
         found = []
@@ -302,8 +298,7 @@ class MovingFrames(OccasionFrames):
 
     def clear(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """CLEAR, UNLOAD, REMOVE: what is on or in something goes elsewhere."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         if any(
@@ -355,8 +350,7 @@ class MovingFrames(OccasionFrames):
 
     def temper(self, verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """HEAT, COOL: into the microwave or oven, which is switched on, or into the fridge."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         there: list[Where] = []
@@ -389,8 +383,7 @@ class MovingFrames(OccasionFrames):
 
     def load(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """LOAD: "the dishwasher with the plates", "the plates into the dishwasher"."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         if self._source.word(end) != "with":
@@ -407,8 +400,7 @@ class MovingFrames(OccasionFrames):
 
     def empty(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """EMPTY: a vessel, or furniture of its things."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         things = [thing for segment in segments[0] for thing in segment.things]
         into = any(where.way is Way.TO for segment in segments[0] for where in segment.wheres)
@@ -421,8 +413,7 @@ class MovingFrames(OccasionFrames):
 
     def stack(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """STACK: one on the other, maybe at a place."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         found = []
         for placed in self.placed(segments[0], static=True):
@@ -439,8 +430,7 @@ class MovingFrames(OccasionFrames):
         things = self.attach(segments[0])
         if len(things) == 1 and self._source.word(segments[1]) in ("with", "for"):
             # "Exchange the lamp on the desk for the one in the hall".
-            other = self.item(segments[1] + 1)
-            if other is None:
+            if (other := self.item(segments[1] + 1)) is None:
                 return None
             wheres, end = self.located(other[1])
             if isinstance(other[0], Noun):
@@ -468,8 +458,7 @@ class MovingFrames(OccasionFrames):
         if given is None and self._liquid(i) and (poured := self.pour(_verb, start, i, given)):
             # "Fill water into the bathtub", not "fill the water pitcher".
             return poured
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         end = segments[1] + (source.word(segments[1]) == "up")
         if source.word(end) != "with":

@@ -82,8 +82,7 @@ class NounPhrases(Nouns):
                 # "Half a fork"; "half a lemon" and "half a glass of milk" are only not understood.
                 raise source.impossible("amount", at, whole[1])
         quantity, i = self._quantity(at)
-        found = self._everything(at) or self._core(i, quantity, at)
-        if found is None:
+        if (found := self._everything(at) or self._core(i, quantity, at)) is None:
             return None
         noun, i = found
         if source.word(i) == "each" and not isinstance(noun.count, Amount):
@@ -114,8 +113,7 @@ class NounPhrases(Nouns):
         ):
             noun = Noun("", at, rest, plural=True, count=Amount.ALL, other=True)
             if of := source.starts(rest, "of the", "of my", "of our"):
-                found = self._core(of, Quantity(det="the"), at)
-                if found is None:
+                if (found := self._core(of, Quantity(det="the"), at)) is None:
                     return None
                 noun.kind, rest = found[0].kind, found[1]
             elif word == "everything":
@@ -229,8 +227,7 @@ class NounPhrases(Nouns):
         if not picked or not of:
             return None
         _, i = self._number(of)
-        head = self._head(i, noun)
-        if head is None or not noun.plural:
+        if (head := self._head(i, noun)) is None or not noun.plural:
             return None
         noun.pick, noun.plural = PICKS[source.words[at:picked]], False
         return head

@@ -263,8 +263,7 @@ class Nouns(Quantities):
                     noun.material = _material(source.word(i))
                     i += 1
                 break
-            sense = self._adjective(i)
-            if sense is None:
+            if (sense := self._adjective(i)) is None:
                 break
             describe(noun, sense)
             i += match.length

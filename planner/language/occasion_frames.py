@@ -103,8 +103,7 @@ class OccasionFrames(StateFrames):
 
     def tidy(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """TIDY: rooms and furniture."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             wheres, end = self.places(i)
             room = wheres[0].anchor if len(wheres) == 1 else None
             if isinstance(room, Noun) and is_room(room):
@@ -135,8 +134,7 @@ class OccasionFrames(StateFrames):
     def _chore(self, start: int, i: int) -> Dos | None:
         """Reads "Give the towel a wash", "give the room a quick tidy"."""
         source = self._source
-        segments = self.objects(i)
-        if segments is None:
+        if (segments := self.objects(i)) is None:
             return None
         parts, end = segments
         extra = parts[-1].things[-1]
@@ -171,8 +169,7 @@ class OccasionFrames(StateFrames):
             dos, end = found
             j = end + (self._source.word(end) == ",")
             j += self._source.word(j) == "and"
-            more = self._brewed(j, j) if j > end else None
-            if more is None:
+            if (more := self._brewed(j, j) if j > end else None) is None:
                 break
             found = [*dos, *more[0]], more[1]
         return found

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from planner.language.drafts import WITH_PEOPLE, Act, Do, Noun, Phrase, Way, Where
+from planner.language.drafts import WITH_PEOPLE, Act, Do, Noun, Phrase, Way, Where, says_again
+from planner.language.english import SHALL_BE
 from planner.language.lexicon import Actor, Amount, Bound, Relation, Spot, includes
 from planner.language.modifiers import opposite
 from planner.language.places import BY_SIDE, is_furniture, is_room
@@ -13,6 +14,7 @@ from planner.language.verbs import Frame, verbs_at
 
 # Whether two requests, things or places of an instruction are the same, or exclude each other.
 
+_HELD = ("holding", "carrying", "with")
 _PLACED = (Relation.ON_TOP, Relation.IN, Relation.AT)
 
 
@@ -49,20 +51,7 @@ def same(one: Phrase, other: Phrase) -> bool:
     known = (one.definite or one.count is Amount.ALL) and (
         other.definite or other.count is Amount.ALL
     )
-    return known and one.kind == other.kind and signature(one) == signature(other)
-
-
-def signature(noun: Noun) -> tuple[object, ...]:
-    """What a definite description says, for comparison."""
-    return (
-        noun.kind, noun.count, noun.color, noun.material, noun.size, noun.pick, noun.nth,
-        tuple(noun.states),
-        tuple(
-            (w.relation, signature(w.anchor) if isinstance(w.anchor, Noun) else str(w.anchor))
-            for w in noun.where
-        ),
-        len(noun.other_than), len(noun.holding), noun.elsewhere, noun.name, tuple(noun.wears),
-    )  # fmt: skip
+    return known and one.kind == other.kind and one.signature == other.signature
 
 
 def repeats(do: Do, earlier: Do) -> bool:
@@ -166,7 +155,7 @@ class Order:
             return
         if not then and self._goes_on(do):
             return
-        if self.repeated(do):
+        if self.repeated(do) or self._wished(do):
             return
         self._drop_limit(do)
         if not then:
@@ -271,8 +260,23 @@ class Order:
         """Whether the latest request about the same things is the same one."""
         for earlier in reversed(self.requests):
             if any(same(a, b) for a in earlier.things for b in do.things):
+                went = any(o.act is Act.GO and o.start > earlier.start for o in self.requests)
+                if repeats(do, earlier) and went:
+                    # "Switch on the light. Go to the hall. Switch on the light".
+                    raise self._source.ask(AskReason.WHICH, do.start, do.end)
                 return repeats(do, earlier)
         return False
+
+    def _wished(self, do: Do) -> bool:
+        """Reads "I would like a pear. Bring me a pear", "... , please bring me a pear": one."""
+        return any(
+            says_again(do, earlier)
+            and (
+                self._source.word(do.start - 1) == "please"
+                or any(self._source.longest(said.start, SHALL_BE) for said in (do, earlier))
+            )
+            for earlier in self.steps[-1]
+        )
 
     def add_before(self, do: Do, step: int, *, then: bool = False) -> None:
         """Adds a request before a step that there is already; `then` after others added so."""
@@ -441,11 +445,13 @@ class Order:
         if any(do.act is not Act.GO and not _switches(do) for do in later):
             return
         self.mentions = [mention for mention in self.mentions if mention is not last]
+        held = self._source.word(last.start) in _HELD
+        later += [do for do in self.requests[-1:] if held and do.act is Act.GO and do not in later]
         later.append(last)
         last.act, last.to, last.taken = Act.GRASP, [], False
         self.steps = [[do for do in step if do not in later] for step in self.steps]
         ways = [do for do in later if do.act is Act.GO]
-        self.steps += [[do for do in later if do not in ways], ways]
+        self.steps += [[do for do in later if do not in ways], *([way] for way in ways)]
 
     def _picked(self, do: Do) -> bool:
         """Whether one thing is taken into the hand; "take out the trash" goes on."""
@@ -456,7 +462,7 @@ class Order:
         carried = "while" in (self._source.word(do.end), self._source.word(do.end - 1))
         picks = (
             carried
-            or self._source.word(do.start) in ("holding", "carrying", "with")
+            or self._source.word(do.start) in _HELD
             or any(v.frame is Frame.PICK or v.base == "take" for v in verbs)
         )
         gathers = any(v.base.startswith(("collect", "gather", "round")) for v in verbs)

@@ -46,8 +46,7 @@ class PeopleFrames(Frames):
         if self._source.word(at) in _THEM:
             before = self.person_before()
             return ([before], at + 1) if before is not None else None
-        found = self.person(at)
-        if found is None:
+        if (found := self.person(at)) is None:
             return None
         people: list[Phrase] = [found[0]]
         end = found[1]
@@ -61,8 +60,7 @@ class PeopleFrames(Frames):
         if end := self._source.longest(at, _ONE_OF_US):
             return Where(Relation.AT, Spot.ME, Way.TO, at, end), end
         i = at + (self._source.word(at) == "to")
-        found = self._people(i)
-        if found is None or len(found[0]) > 1:
+        if (found := self._people(i)) is None or len(found[0]) > 1:
             return None
         return Where(Relation.AT, found[0][0], Way.TO, at, found[1]), found[1]
 
@@ -80,16 +78,14 @@ class PeopleFrames(Frames):
 
     def follow(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """FOLLOW: until the person stops it, or to a place."""
-        found = self._company(i)
-        if found is None:
+        if (found := self._company(i)) is None:
             return None
         wheres, end = self._destination(found[1])
         return [Do(Act.FOLLOW, found[0], start, end, wheres)], end
 
     def guide(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """GUIDE: to a place, which must be said."""
-        found = self._company(i)
-        if found is None:
+        if (found := self._company(i)) is None:
             return None
         wheres, end = self._destination(found[1])
         if not wheres:
@@ -111,8 +107,7 @@ class PeopleFrames(Frames):
         """CARRY, FETCH, GIVE: a person comes along; or a person is given something."""
         source = self._source
         spoken = source.word(i) not in ("them", "they") or self._spoke_of_people()
-        whom = self._company(i) if spoken else None
-        if whom is None:
+        if (whom := self._company(i) if spoken else None) is None:
             return None
         wheres, _ = self._destination(whom[1])
         if wheres and verb.frame is not Frame.GIVE:
@@ -133,8 +128,7 @@ class PeopleFrames(Frames):
 
     def find_person(self, verb: Verb, start: int, i: int) -> Dos | None:
         """FIND: a person; "meet Jane in the hall, then find her in the office"."""
-        found = self._people(i) if verb.base not in _TELLING_ONLY else None
-        if found is None:
+        if (found := self._people(i) if verb.base not in _TELLING_ONLY else None) is None:
             return None
         people, end = found
         wheres, after = self.located(end)
@@ -148,8 +142,7 @@ class PeopleFrames(Frames):
     def answer(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """ANSWER: what a person asks."""
         source = self._source
-        end = source.longest(i, _QUESTION)
-        if not end:
+        if not (end := source.longest(i, _QUESTION)):
             return None
         of = source.longest(end, _OF)
         to = self._listener(of) if of else None
@@ -160,8 +153,7 @@ class PeopleFrames(Frames):
     def tell(self, _verb: Verb, start: int, i: int) -> Dos | None:
         """TELL: the speaker, or a person, of something that the robot knows or finds out."""
         to = self._listener(i)
-        found = self._subject_told(to[1] if to else i)
-        if found is None:
+        if (found := self._subject_told(to[1] if to else i)) is None:
             return None
         topic, things, end = found
         if to is None and self._source.word(end) == "to" and (to := self._listener(end)):
@@ -182,8 +174,7 @@ class PeopleFrames(Frames):
     def _subject_told(self, at: int) -> tuple[Topic, list[Phrase], int] | None:
         """What is told, and of what."""
         source = self._source
-        end = source.longest(at, _TOPIC_WORDS)
-        if end:
+        if end := source.longest(at, _TOPIC_WORDS):
             return _TOPICS[source.words[at:end]], [], end
         return self._trait_of(at) or self._number_of(at) or self._look_of(at) or self._which(at)
 
@@ -226,8 +217,7 @@ class PeopleFrames(Frames):
         if topic is None:
             return None
         i += 1 + (source.word(i + 1) in ("of", "is", "are"))
-        found = self.described(i)
-        if found is None or not isinstance(found[0], Noun):
+        if (found := self.described(i)) is None or not isinstance(found[0], Noun):
             return None
         told = self._located_thing(topic, found[0], found[1])
         return (*told[:2], told[2] + (source.word(told[2]) in ("is", "are")))

@@ -49,6 +49,11 @@ SIDES = (Relation.LEFT_OF, Relation.RIGHT_OF, Relation.BEHIND, Relation.IN_FRONT
 LEFT_RIGHT = (Relation.LEFT_OF, Relation.RIGHT_OF)
 BY_SIDE = (Relation.NEXT_TO, Relation.UNDER, Relation.BEHIND, Relation.IN_FRONT_OF,
             Relation.LEFT_OF, Relation.RIGHT_OF)  # fmt: skip
+# On it or beside it, if it is furniture.
+ON_A_SIDE = (
+    "on the left of", "on the right of", "on the left side", "on the right side",
+    "on the left hand side", "on the right hand side",
+)  # fmt: skip
 _FITTING = words("better nice safe suitable good appropriate sensible dry")
 _STANDING = words("is are was were stands lies sits")
 
@@ -137,14 +142,12 @@ class Places(NounPhrases):
         source = self._source
         i = at + (source.word(at) == "to")
         if same := source.longest(i, _SAME_PLACE):
-            found = self.phrase(same)
-            if found is None or isinstance(found[0], Pronoun):
+            if (found := self.phrase(same)) is None or isinstance(found[0], Pronoun):
                 return None
             return [Where(Relation.AT, PlaceWhere(found[0]), Way.TO, at, found[1])], found[1]
         if source.word(i) not in ("where", "wherever"):
             return None
-        found = self.phrase(i + 1)
-        if found is None or source.word(found[1]) not in _STANDING:
+        if (found := self.phrase(i + 1)) is None or source.word(found[1]) not in _STANDING:
             return None
         anchor = PlaceWhere(found[0])
         end = found[1] + 1
@@ -172,17 +175,14 @@ class Places(NounPhrases):
 
     def _between(self, at: int) -> tuple[list[Where], int] | None:
         source = self._source
-        i = source.starts(at, "in between", "between")
-        if not i:
+        if not (i := source.starts(at, "in between", "between")):
             return None
-        first = self.described(i)
-        if first is None:
+        if (first := self.described(i)) is None:
             return None
         noun, i = first
         wheres = [Where(Relation.NEXT_TO, noun, Way.STATIC, at, i)]
         if source.word(i) == "and":
-            second = self.described(i + 1)
-            if second is None:
+            if (second := self.described(i + 1)) is None:
                 return None
             wheres.append(Where(Relation.NEXT_TO, second[0], Way.STATIC, i, second[1], comma=True))
             return wheres, second[1]
@@ -198,13 +198,11 @@ class Places(NounPhrases):
         while source.word(i) in BEFORE_PREPOSITION and not source.longest(i, PREPOSITION_WORDS):
             back = back or source.word(i) == "back"
             i += 1
-        end = source.longest(i, PREPOSITION_WORDS)
-        if not end:
+        if not (end := source.longest(i, PREPOSITION_WORDS)):
             return None
         relation, way = PREPOSITIONS[source.words[i:end]]
         end_of_words = end
-        found = self._anchor(end)
-        if found is None:
+        if (found := self._anchor(end)) is None:
             return None
         anchor, end = found
         if isinstance(anchor, Noun) and (
@@ -239,8 +237,7 @@ class Places(NounPhrases):
             at, "its own", "their own", "a separate", "separate", "a different", "different"
         )
         if own:
-            found = self.noun(own)
-            if found is None:
+            if (found := self.noun(own)) is None:
                 return None
             noun, end = found
             noun.count, noun.definite, noun.bare = 1, False, False
@@ -254,8 +251,7 @@ class Places(NounPhrases):
                 noun.each = True
             end += source.word(end) == "each"
             return noun, end
-        first = self.described(at)
-        if first is None:
+        if (first := self.described(at)) is None:
             return None
         anchor, end = first
         if isinstance(anchor, Noun):

@@ -232,8 +232,7 @@ class _Questions(Statements):
         found = self._about(QuestionSort.WHICH, k + 1)
         if self._ended(k + 1) or source.word(k + 1) == "one":
             # "Which cup is the biggest?"
-            inner = self._things(at + 1)
-            if inner is None:
+            if (inner := self._things(at + 1)) is None:
                 return None
             (named, kind, looks), _, place = inner
             found = Question(found.sort, named, kind, place or found.place, among=looks)
@@ -244,8 +243,7 @@ class _Questions(Statements):
         source = self._source
         exists = source.longest(at, _EXISTING)
         start = exists or source.longest(at, _BE)
-        asked = self._things(start) if start else None
-        if asked is None:
+        if (asked := self._things(start) if start else None) is None:
             return None
         named, i, place = asked
         negated = source.word(start - 1) == "not"

@@ -197,6 +197,9 @@ def reworded(tokens: tuple[Token, ...]) -> tuple[Token, ...]:
         ahead = 8 if tokens[at].word in firsts else 1
         said = tuple(token.word for token in tokens[at : at + ahead])
         length = next((n for n in range(len(said), 1, -1) if said[:n] in rewordings), 0)
+        if "microwave" in said[:length] and _HEATING.isdisjoint(token.word for token in found):
+            # "The counter with the microwave".
+            length = 0
         first, last = tokens[at], tokens[at + max(length, 1) - 1]
         meant = rewordings.get(said[:length], said[:1])
         found += [Token(word, first.start, last.end) for word in meant]
@@ -236,6 +239,7 @@ _SUBORDINATES = AFTER | BEFORE | IF | TO_DO | phrases("please")
 _SPEAKERS = words("i it we that this there nobody everybody everyone they he she my our")
 _WISHED = words("have get see be find know put take bring move go")
 _AIMS = words("to in at under behind next beside near by where here there be")
+_HEATING = words("cook heat warm reheat fry bake cooking heating warming boil toast melt")
 _DOERS = words("i we you they he she")
 _AUXILIARIES = words("am are was were had has will would can cannot could do did shall may might")
 
@@ -254,8 +258,7 @@ class Remarks(Subordinates):
             return 0
         if end := source.longest(at, FOR_WHEN):
             return end
-        i = source.longest(at, REASONS)
-        if not i:
+        if not (i := source.longest(at, REASONS)):
             return 0
         if source.word(at) == "for" and (end := self._purpose(i)):
             return end
@@ -503,8 +506,7 @@ class Remarks(Subordinates):
             return failed
         covered = failed
         for k in range(failed, end):
-            match = source.match(k)
-            if match is not None:
+            if (match := source.match(k)) is not None:
                 covered = max(covered, k + match.length)
             elif (
                 k >= covered

@@ -113,8 +113,7 @@ class _Repair:
         """The words without the first thing that is taken back; None if there is none."""
         source = self._source
         for at in range(1, source.size):
-            end = self._edit(at)
-            if not end:
+            if not (end := self._edit(at)):
                 continue
             stop = at
             while stop and (source.word(stop - 1) == "um" or not source.tokens[stop - 1].is_word):
@@ -158,8 +157,7 @@ class _Repair:
         """
         source, new = self._source, self._noun_at(start)
         for k in range(max(0, stop - 5), stop):
-            old = self._noun_at(k)
-            if not old or not new or old[1] != stop:
+            if not (old := self._noun_at(k)) or not new or old[1] != stop:
                 continue
             if old[0].kind == new[0].kind:
                 return self._joined(k, start, new[1])
@@ -208,8 +206,7 @@ class _Repair:
 
     def _place(self, stop: int, start: int) -> tuple[Token, ...] | None:
         """Reads "on the desk no wait on the coffee table"."""
-        wheres = self._place_at(start)
-        if wheres is None:
+        if (wheres := self._place_at(start)) is None:
             return None
         where, end = wheres
         for k in range(stop - 1, max(-1, stop - 8), -1):
@@ -297,8 +294,7 @@ class _Repair:
     def _thing(self, stop: int, start: int) -> tuple[Token, ...] | None:
         """Reads "the paper, no, I mean the folder"."""
         source = self._source
-        correct = self._noun_at(start)
-        if correct is None:
+        if (correct := self._noun_at(start)) is None:
             return None
         near = range(max(0, stop - 7), stop)
         begin = next((k for k in near if (n := self._noun_at(k)) and n[1] == stop), None)
@@ -310,8 +306,7 @@ class _Repair:
         placed = self._place_at(end)
         if new.kind == "" and source.word(end - 1) in ("one", "ones"):
             # "The red cup, no, the blue one" is the blue cup.
-            head = self._head(begin, stop)
-            if head is None:
+            if (head := self._head(begin, stop)) is None:
                 return None
             tokens = source.tokens
             comma = source.word(end) in _PAUSES

@@ -32,8 +32,7 @@ class StateFrames(Objects):
             i, given = self._door(i)
         if given is None and verb.state in ("clean", "dusted"):
             i = self._dirt(i)
-        found = self._state_of(verb.state, start, i, given)
-        if found is None:
+        if (found := self._state_of(verb.state, start, i, given)) is None:
             return None
         if verb.state == "clean":
             found = found[0], self._dirt(found[1], of=True)
@@ -75,8 +74,7 @@ class StateFrames(Objects):
                 return end
 
     def _state_of(self, state: str, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, end = segments
         inside: Where | None = None
@@ -167,8 +165,7 @@ class StateFrames(Objects):
         """POUR: a drink into something."""
         if given is not None:
             return None
-        liquid = self._liquid(i)
-        if liquid is None:
+        if (liquid := self._liquid(i)) is None:
             return None
         if verb.frame is not Frame.POUR and liquid[0] in ("milk", "juice"):
             return None
@@ -219,8 +216,7 @@ class StateFrames(Objects):
 
     def switch(self, _verb: Verb, start: int, i: int, given: list[Phrase] | None) -> Dos | None:
         """SWITCH: things, then "on" or "off"."""
-        segments = self._segments(i, given)
-        if segments is None:
+        if (segments := self._segments(i, given)) is None:
             return None
         parts, i = segments
         last = parts[-1].wheres[-1:]
@@ -229,8 +225,7 @@ class StateFrames(Objects):
             parts[-1].wheres.pop()
             return self._make(self.attach(parts), ["powered on"], start, i)
         back = self._source.word(i) == "back"
-        end = self._on_off(i + back)
-        if not end:
+        if not (end := self._on_off(i + back)):
             return None
         state = "powered on" if self._source.word(end - 1) == "on" else "powered off"
         return self._make(self.attach(parts), [state], start, end)

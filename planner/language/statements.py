@@ -82,8 +82,7 @@ class Statements(PeopleFrames):
         if not i:
             return None
         i += source.word(i) == "still"
-        segments = self.objects(i)
-        if segments is None or not self._no_targets(segments[0]):
+        if (segments := self.objects(i)) is None or not self._no_targets(segments[0]):
             return None
         things = self.attach(segments[0])
         for thing in things[:-1]:
@@ -92,12 +91,11 @@ class Statements(PeopleFrames):
         for thing in things:
             if isinstance(thing, Noun) and isinstance(thing.count, int):
                 thing.definite = True
-        if source.word(segments[1]) in ("that", "which") and source.starts(
+        needs = source.word(segments[1]) in ("that", "which") and source.starts(
             segments[1] + 1, "need", "needs", "should", "must", "has to", "have to"
-        ):
-            done = self._predicate_of(segments[1] + 1, things, at, wish=False)
-            if done:
-                return done
+        )
+        if needs and (done := self._predicate_of(segments[1] + 1, things, at, wish=False)):
+            return done
         return [Do(Act.MENTION, things, at, segments[1])], segments[1]
 
     def statement(self, at: int, *, wish: bool) -> Dos | None:
@@ -108,8 +106,7 @@ class Statements(PeopleFrames):
         ):
             return found
         both = source.word(at) == "both" and source.word(at + 1) == "the"
-        segments = self.objects(at + both, subject=True)
-        if segments is None:
+        if (segments := self.objects(at + both, subject=True)) is None:
             return None
         parts, end = segments
         if any(
@@ -145,8 +142,7 @@ class Statements(PeopleFrames):
     def _nothing(self, at: int, *, wish: bool) -> Dos | None:
         """Reads "nothing should be on the floor": what is there goes elsewhere."""
         source = self._source
-        i = source.starts(at, "nothing")
-        if not i:
+        if not (i := source.starts(at, "nothing")):
             return None
         modal = source.longest(i, _SHALL if wish else _MAY)
         if source.word(modal or i) in ("left", "lying", "standing"):
@@ -288,8 +284,7 @@ class Statements(PeopleFrames):
 
     def _goes(self, i: int, things: list[Phrase], at: int) -> Dos | None:
         source = self._source
-        end = source.longest(i, GOES)
-        if not end:
+        if not (end := source.longest(i, GOES)):
             return None
         spread = self.arrangement(end)
         wheres, after = self.places(spread[1] if spread else end)
@@ -317,8 +312,7 @@ class Statements(PeopleFrames):
             source.starts(i, "a quick", "a good", "a", "some", "a little", "a thorough", "a proper")
             or i
         )
-        state = CHORES.get(source.word(j))
-        if state:
+        if state := CHORES.get(source.word(j)):
             return self._make(list(things), [state], at, j + 1)
         if source.word(i) in ("moving", "sorting"):
             raise source.ask(AskReason.WHERE, at, i - 1)
@@ -327,8 +321,7 @@ class Statements(PeopleFrames):
     def _left_somewhere(self, at: int) -> Dos | None:
         """Reads "I left the phone in the kitchen": says where things are."""
         source = self._source
-        subject = source.longest(at, OWNERS)
-        if not subject:
+        if not (subject := source.longest(at, OWNERS)):
             return None
         i = source.longest(subject, HAVE) or subject
         if source.word(i) not in _LEAVING:
@@ -340,15 +333,17 @@ class Statements(PeopleFrames):
             or not any(p.wheres for p in segments[0])
         ):
             return None
-        things = self.attach(segments[0])
+        return [Do(Act.MENTION, self._left_there(segments[0]), at, segments[1])], segments[1]
+
+    def _left_there(self, parts: list[Segment]) -> list[Phrase]:
+        """Things of a statement, all where the last is: "he left his cap and gloves on the bed"."""
+        things = self.attach(parts)
         last = things[-1]
-        for thing in things:
-            if isinstance(thing, Noun) and isinstance(last, Noun) and not thing.where:
-                # "He left his cap and his gloves on the bed".
+        for thing in (t for t in things if isinstance(t, Noun)):
+            if isinstance(last, Noun) and not thing.where:
                 thing.where = list(last.where)
-            if isinstance(thing, Noun) and isinstance(thing.count, int):
-                thing.definite = True
-        return [Do(Act.MENTION, things, at, segments[1])], segments[1]
+            thing.definite = thing.definite or isinstance(thing.count, int)
+        return things
 
 
 def forbidden(do: Do) -> Do | None:

@@ -78,11 +78,9 @@ class Subordinates(Gaps):
             # "Pick up the pen while turning on the lamp".
             self._accept(lit[0])
             return lit[1]
-        if end:
-            dos = self._temporal(end) if source.word(end) in ("i", "you") else None
-            if dos:
-                self._accept(dos[0])
-                return dos[1]
+        if end and source.word(end) in ("i", "you") and (dos := self._temporal(end)):
+            self._accept(dos[0])
+            return dos[1]
         if end := source.starts(at, "until", "till"):
             waits = source.word(at - 1) == "wait"
             return self._waiting(end) if waits else self._until(at, end)
@@ -200,8 +198,7 @@ class Subordinates(Gaps):
 
     def _before(self, at: int) -> int:
         """Reads "Before A, B" and "B before A"."""
-        found = self._temporal(at)
-        if found is None:
+        if (found := self._temporal(at)) is None:
             return 0
         dos, end = found
         for do in dos:
@@ -232,8 +229,7 @@ class Subordinates(Gaps):
         if end := self._laid_table(at):
             self._then = True
             return end
-        found = self._temporal(at)
-        if found is None:
+        if (found := self._temporal(at)) is None:
             return 0
         dos, end = found
         while (joined := self._joined(end)) and (
@@ -336,8 +332,7 @@ class Subordinates(Gaps):
         source = self._source
         robot = source.word(start) == "you" and self._robot(start)
         if seen := source.longest(start, SEE_IT):
-            segments = self.objects(seen)
-            if segments is None:
+            if (segments := self.objects(seen)) is None:
                 return 0
             things = self.attach(segments[0])
             if any(isinstance(t, Noun) and t.bare and not t.plural for t in things):
@@ -366,8 +361,7 @@ class Subordinates(Gaps):
         i += 1 + negated
         while source.word(i) in ("still", "already", "currently", "all", "both"):
             i += 1
-        told = self._becomes(i, list(things), at)
-        if told is None or len(told[0]) != 1:
+        if (told := self._becomes(i, list(things), at)) is None or len(told[0]) != 1:
             return 0
         do, end = told[0][0], told[1]
         mention = Do(Act.MENTION, things, at, end)

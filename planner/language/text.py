@@ -154,8 +154,7 @@ class Text(Shares):
     def _turning(self, at: int) -> int:
         """Reads "turn left" and "take a step forward" on the way to a place that is named later."""
         source = self._source
-        end = source.longest(at, TURNS)
-        if not end:
+        if not (end := source.longest(at, TURNS)):
             return 0
         if source.word(end) in ("at", "near", "by") and (corner := self.place(end)):
             # "Turn right at the fridge".
@@ -334,8 +333,7 @@ class Text(Shares):
 
     def _main(self, at: int) -> int:
         """A main clause, or what a clause before it completes."""
-        found = self._next_clause(at)
-        if found is None:
+        if (found := self._next_clause(at)) is None:
             return 0
         dos, end = found
         end = self._trailing_only(dos, end)
