@@ -34,7 +34,7 @@ SIDE_BY_SIDE := --no-print-directory --jobs=3 --keep-going --output-sync=target
 test: environment ## checks for every change: minutes
 	@$(MAKE) $(SIDE_BY_SIDE) lint test-integration test-fast
 
-test-slow: setup ## additional checks: many more cases of the same properties, every fault in every phase
+test-slow: setup ## additional checks: many more cases of the same properties, nodes that die in every phase
 	@$(MAKE) $(SIDE_BY_SIDE) slow-integration slow-properties
 
 lint: environment ## format, lint, types, import walls, unused code

@@ -215,7 +215,7 @@ def said_in(status: InstructStatus) -> list[dict[str, str]]:
     return list(json.loads(found))
 
 
-# test_faults.py kills the memory in each phase at every change.
+# test_faults.py kills the memory in each phase.
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", ["skills", "memory"])
 def test_a_killed_node_comes_back_and_the_task_continues(

@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from random_cases import by_day_each
 
 from papers.et_plan_bench.generation.categories import Category, HomeSplit, homes
 from papers.et_plan_bench.generation.house_tasks import HouseTasks, Order, Row, generate
@@ -128,7 +129,7 @@ def test_what_no_planner_of_another_kind_of_task_can_do_is_told() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*ALONE, *TAUGHT])
+@pytest.mark.parametrize("name", by_day_each(3, [*ALONE, *TAUGHT]))
 def test_the_same_task_runs_in_the_embedded_simulator(name: str) -> None:
     result = played(name, backend=EmbeddedBackend(EmbeddedOptions(renderer="none")))
     assert result.events, result.outcome.text
@@ -140,7 +141,7 @@ BLIND = ("expert", "helper", "partnr_finetuned", "partnr_react", "partnr_summary
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [*BLIND, "words"])
+@pytest.mark.parametrize("name", by_day_each(3, [*BLIND, "words"]))
 def test_the_same_task_runs_on_habitat_with_everything_known(tmp_path: Path, name: str) -> None:
     cache = str(tmp_path / "cache")
     options = HabitatOptions(python=sys.executable, cache=cache, answer_timeout_s=120.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from random_cases import by_day_each
 
 from planner.houses.generator import Recipe, generate_house, recipes, shipped_houses
 from planner.world.catalogue import default_catalogue
@@ -16,8 +17,7 @@ from planner.world.house_checks import check_house, load_house, read_house
 NIGHTLY = (pytest.mark.slow, pytest.mark.nightly)
 BLOCKS = [
     range(10),
-    pytest.param(range(10, 50), marks=pytest.mark.slow),
-    *(pytest.param(range(n, n + 50), marks=NIGHTLY) for n in range(50, 1000, 50)),
+    *(pytest.param(range(n, n + 45), marks=NIGHTLY) for n in range(10, 1000, 45)),
 ]
 
 
@@ -73,9 +73,7 @@ MANY = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(2, 6))]
-)
+@pytest.mark.parametrize("seed", by_day_each(3, range(6)))
 def test_required_furniture_is_there(seed: int) -> None:
     rooms = {"bedroom": 3, "living_room": 1, "kitchen": 1, "bathroom": 1, "hallway": 1}
     house = generate_house("house", seed, rooms=rooms, required=MANY)

@@ -104,7 +104,7 @@ def whole(request, film) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cases", [200, pytest.param(1000, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("cases", [100, pytest.param(1000, marks=pytest.mark.nightly)])
 def test_a_damaged_bag_is_read_or_refused_with_one_error(whole, tmp_path, cases) -> None:
     bag, out = tmp_path / "damaged", tmp_path / "out"
     bag.mkdir()

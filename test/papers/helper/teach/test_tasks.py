@@ -118,7 +118,7 @@ def without_history(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.nightly)])
+@pytest.mark.parametrize("every", [9, pytest.param(1, marks=pytest.mark.nightly)])
 def test_they_are_sound_and_the_expert_solves_them(every: int, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     for path in sorted(unpacked(PACK).glob("*.json"))[::every]:
