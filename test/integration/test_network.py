@@ -219,8 +219,11 @@ def test_an_open_network_without_token_or_keys_is_one_error(world: Path) -> None
 
 @pytest.mark.parametrize(
     "environment",
-    [{}, {RANGE: "LOCALHOST"}, {RANGE: "SUBNET", "ROS_STATIC_PEERS": "192.0.2.77"}],
-    ids=["default", "localhost", "subnet"],
+    [
+        pytest.param({}, id="default", marks=pytest.mark.slow),
+        pytest.param({RANGE: "LOCALHOST"}, id="localhost", marks=pytest.mark.slow),
+        pytest.param({RANGE: "SUBNET", "ROS_STATIC_PEERS": "192.0.2.77"}, id="subnet"),
+    ],
 )
 def test_every_node_binds_to_the_loopback_alone(environment: dict[str, str], world: Path) -> None:
     names = ("skill_executor", "evaluator", "memory", "task_planner")

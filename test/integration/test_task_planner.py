@@ -205,8 +205,11 @@ def test_stop_is_heard_during_a_task_and_go_on_goes_on(
     assert [one["who"] for one in said_in(statuses[-1])] == ["person", "robot"] * 2
     on = instructions.follow("OK, go on.")
     assert (on.code, on.text[:10]) == (InstructionCode.DONE, "I go on wi"), nodes["planner"].log
-    result, _ = instructions.result(task)
-    assert result.code == InstructionCode.DONE, nodes["planner"].log
+    went_on_s = moved.now_s
+    client.wait(lambda: moved.last_s > went_on_s, "an agent that moves again")
+    # test_talked_runs.py follows one that goes on to its end.
+    client.wait(task.cancel_goal_async().done, "the cancel's answer")
+    assert instructions.result(task)[0].code == InstructionCode.CANCELED, nodes["planner"].log
     assert statuses[-1].id == bytes(task.goal_id.uuid).hex()
 
 

@@ -68,7 +68,7 @@ for _ in range(2):
 """
 
 
-@pytest.mark.parametrize("end", ["", "env.close()"])
+@pytest.mark.parametrize("end", ["", pytest.param("env.close()", marks=pytest.mark.slow)])
 def test_it_ends_without_a_word_also_where_nobody_closes_it(end: str) -> None:
     """In the middle of an episode, forgotten, or open when the program ends."""
     done = subprocess.run(

@@ -49,7 +49,7 @@ def test_a_team_works_in_joint_steps_over_ros(
     client = Client()
     try:
         with (
-            running("bridge", backend="embedded", episode=path, time_mode="fast"),
+            running("bridge", backend="embedded", episode=path, time_mode="fast", idle_time="hold"),
             running("memory", episode=path),
             running("skill_executor", episode=path, use_sim_time=True),
             running(
@@ -120,7 +120,7 @@ def test_agents_talk_over_their_topics(
     client = Client()
     try:
         with (
-            running("bridge", backend="embedded", episode=path, time_mode="fast"),
+            running("bridge", backend="embedded", episode=path, time_mode="fast", idle_time="hold"),
             running("memory", episode=path),
             running("skill_executor", episode=path, use_sim_time=True),
             running(
@@ -166,7 +166,7 @@ def test_a_privileged_model_does_the_episodes_task_over_ros(
     client = Client()
     try:
         with (
-            running("bridge", backend="graph", episode=path, time_mode="fast"),
+            running("bridge", backend="graph", episode=path, time_mode="fast", idle_time="hold"),
             running("memory", episode=path),
             running("skill_executor", episode=path, use_sim_time=True),
             running("evaluator", episode=path),

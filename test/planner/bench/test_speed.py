@@ -145,6 +145,7 @@ def test_the_rows_of_the_file_are_those_that_are_measured() -> None:
     assert all(row.cost is not None for row in rows.values())
 
 
+@pytest.mark.slow
 def test_a_row_for_real(capsys: pytest.CaptureFixture[str]) -> None:
     # What it costs is for the nightly target: here a busy machine must not matter.
     assert main(["bench", "speed", "--only", "symbolic_actions"]) in (0, 1)
